@@ -1,0 +1,50 @@
+//! A `#[derive(MultiConnection)]` enum is the connection in it.
+
+/// Makes a `#[derive(diesel::MultiConnection)]` enum a connection of this crate: the two impls that Diesel's derive cannot
+/// write. Call it in the module of the derive, with the enum's name and all its variants.
+///
+/// ```
+/// use diesel_occ::prelude::*;
+///
+/// #[derive(diesel::MultiConnection)]
+/// enum Any {
+///     Sqlite(diesel::SqliteConnection),
+/// }
+/// diesel_occ::impl_multi_connection!(Any { Sqlite });
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use diesel::Connection;
+/// let mut conn = Any::establish(":memory:")?;
+/// assert_eq!(conn.server().name(), "SQLite");
+/// # Ok(())
+/// # }
+/// ```
+#[macro_export]
+macro_rules! impl_multi_connection {
+    ($any:ident { $($variant:ident),+ $(,)? }) => {
+        impl $crate::Dialect for MultiBackend {
+            type Fetch = $crate::Reread;
+
+            fn server(backend: &Self) -> &'static $crate::Server {
+                match backend { $(MultiBackend::$variant(backend) => $crate::Dialect::server(backend)),+ }
+            }
+
+            fn query_builder(backend: &Self) -> <Self as $crate::diesel::backend::Backend>::QueryBuilder {
+                type Builder = <MultiBackend as $crate::diesel::backend::Backend>::QueryBuilder;
+                match backend {
+                    $(MultiBackend::$variant(backend) => Builder::$variant($crate::Dialect::query_builder(backend))),+
+                }
+            }
+        }
+
+        impl $crate::Driver for $any {
+            fn backend(&mut self) -> MultiBackend {
+                match self { $($any::$variant(conn) => MultiBackend::$variant($crate::Driver::backend(conn))),+ }
+            }
+
+            fn begin_to_write(&mut self) -> $crate::diesel::result::QueryResult<()> {
+                match self { $($any::$variant(conn) => $crate::Driver::begin_to_write(conn)),+ }
+            }
+        }
+    };
+}

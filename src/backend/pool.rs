@@ -1,0 +1,28 @@
+//! A pooled connection is the connection in it.
+
+use super::Driver;
+use crate::error::Error;
+use diesel::r2d2::{ManageConnection, PooledConnection, R2D2Connection};
+use diesel::result::QueryResult;
+
+impl<M> Driver for PooledConnection<M>
+where
+    M: ManageConnection,
+    M::Connection: Driver + R2D2Connection + Send + 'static,
+{
+    fn backend(&mut self) -> Self::Backend {
+        (**self).backend()
+    }
+
+    fn begin_to_write(&mut self) -> QueryResult<()> {
+        (**self).begin_to_write()
+    }
+
+    fn note(&mut self, error: &Error) {
+        (**self).note(error);
+    }
+
+    fn forget(&mut self) {
+        (**self).forget();
+    }
+}

@@ -1,0 +1,72 @@
+//! The small types of the operations: how `modify` protects itself, what its closure returns, what a delete found.
+
+use crate::error::{Error, Result};
+use crate::transaction::Retry;
+
+/// How [`modify`](crate::VersionedConnection::modify) protects a row between reading and writing it: a value, chosen for
+/// each call.
+///
+/// ```
+/// use diesel_occ::{Mode, Retry};
+///
+/// let mode = Mode::optimistic().retry(Retry::default().attempts(5));
+/// # let _ = mode;
+/// ```
+#[derive(Debug, Clone)]
+pub struct Mode {
+    pub(super) retry: Retry,
+}
+
+impl Mode {
+    /// Takes no lock, and finds out by the version when writing. Runs again after a lost race, as [`Retry::default`] says.
+    pub fn optimistic() -> Self {
+        Mode {
+            retry: Retry::default(),
+        }
+    }
+
+    /// Runs again as this policy says.
+    pub fn retry(self, retry: Retry) -> Self {
+        Mode { retry }
+    }
+}
+
+/// What a closure given to [`modify`](crate::VersionedConnection::modify) may return: nothing, or a `Result<(), E>`.
+#[diagnostic::on_unimplemented(
+    message = "a closure given to `modify` returns nothing or a `Result<(), E>` with `E: From<diesel_occ::Error>`, not `{Self}`",
+    label = "this closure returns `{Self}`",
+    note = "end it with a semicolon; what else it has to say goes into a variable that it captures"
+)]
+pub trait Edit {
+    /// The error of the closure, and so of `modify`.
+    type Error: From<Error>;
+
+    #[doc(hidden)]
+    fn done(self) -> Result<(), Self::Error>;
+}
+
+impl Edit for () {
+    type Error = Error;
+
+    fn done(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<E: From<Error>> Edit for Result<(), E> {
+    type Error = E;
+
+    fn done(self) -> Result<(), E> {
+        self
+    }
+}
+
+/// What a delete found that may find nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "whether the row was there"]
+pub enum Removal {
+    /// The row, and it is deleted now.
+    Deleted,
+    /// No row: somebody else was first, or it never was there.
+    AlreadyGone,
+}

@@ -1,0 +1,235 @@
+//! The facts of each failure: table, key, versions, counts. Never the value of a column.
+
+use super::redact::Redacted;
+use crate::fault::Fault;
+use std::time::Duration;
+
+/// A lost race for one row: which row, what the writer expected, what is there now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[error("{table} {key}: expected version {expected}, {}", self.found())]
+#[non_exhaustive]
+pub struct Conflict {
+    /// The table of the row.
+    pub table: &'static str,
+    /// The primary key of the row, as its `Debug` prints it.
+    pub key: String,
+    /// The version that the writer had read.
+    pub expected: String,
+    /// The version of the row now; `None` when no row is there.
+    pub actual: Option<String>,
+    /// What has happened to the row.
+    pub kind: ConflictKind,
+}
+
+/// What has happened to the row that a writer had read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub enum ConflictKind {
+    /// Another writer has moved its version.
+    Modified,
+    /// It is gone, or marked as deleted.
+    Deleted,
+}
+
+impl Conflict {
+    /// Whether the same work on freshly read data can succeed: yes after [`Modified`](ConflictKind::Modified); a deleted
+    /// row stays deleted.
+    pub fn is_retryable(&self) -> bool {
+        self.kind == ConflictKind::Modified
+    }
+
+    fn found(&self) -> String {
+        match (self.kind, &self.actual) {
+            (ConflictKind::Modified, Some(actual)) => format!("found {actual}"),
+            (ConflictKind::Deleted, Some(actual)) => {
+                format!("marked as deleted at version {actual}")
+            }
+            (_, None) => "the row is deleted".into(),
+        }
+    }
+}
+
+/// No row has this key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{table} {key}: no such row")]
+#[non_exhaustive]
+pub struct NotFound {
+    /// The table that was searched.
+    pub table: &'static str,
+    /// The primary key, as its `Debug` prints it.
+    pub key: String,
+}
+
+/// The row is there, and the condition of a guarded write does not hold for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{table} {key} at version {version}: the guard does not hold")]
+#[non_exhaustive]
+pub struct GuardFailed {
+    /// The table of the row.
+    pub table: &'static str,
+    /// The primary key, as its `Debug` prints it.
+    pub key: String,
+    /// The version of the row when the guard was looked at.
+    pub version: String,
+}
+
+/// A write that hit no row although nothing of ours explains it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{table} {key} at version {version}: a trigger, rule, view or policy kept the row from being written"
+)]
+#[non_exhaustive]
+pub struct Suppressed {
+    /// The table of the row.
+    pub table: &'static str,
+    /// The primary key, as its `Debug` prints it.
+    pub key: String,
+    /// The version of the row, before and after.
+    pub version: String,
+}
+
+/// One key that several rows have: the primary key of `table!` is not unique in the database.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{table} {key}: {rows} rows where one was expected{}", if *.written { "; they were written" } else { "" })]
+#[non_exhaustive]
+pub struct TooManyRows {
+    /// The table of the rows.
+    pub table: &'static str,
+    /// The primary key, as its `Debug` prints it.
+    pub key: String,
+    /// How many rows there are.
+    pub rows: usize,
+    /// Whether the statement has written them. Then the transaction that it ran in must be rolled back: a
+    /// [`Tx`](crate::Tx) does so by itself, whatever its closure makes of the error.
+    pub written: bool,
+}
+
+/// A version that has no successor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{table} {key}: version {version} is the largest of its type")]
+#[non_exhaustive]
+pub struct VersionOverflow {
+    /// The table of the row.
+    pub table: &'static str,
+    /// The primary key, as its `Debug` prints it.
+    pub key: String,
+    /// The version that cannot grow.
+    pub version: String,
+}
+
+/// Changes that set the version column, which is the statement's own to move.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{table} {key}: the changes set the version column {column} themselves; leave it out of them"
+)]
+#[non_exhaustive]
+pub struct VersionInChanges {
+    /// The table of the row.
+    pub table: &'static str,
+    /// The primary key, as its `Debug` prints it.
+    pub key: String,
+    /// The version column.
+    pub column: &'static str,
+}
+
+/// A closure that gave its row another primary key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{table} {key}: the closure changed the primary key to {changed}")]
+#[non_exhaustive]
+pub struct KeyChanged {
+    /// The table of the row.
+    pub table: &'static str,
+    /// The key that was asked for.
+    pub key: String,
+    /// The key that the closure left.
+    pub changed: String,
+}
+
+/// A row that somebody else holds.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{table} {key}: locked by another transaction")]
+#[non_exhaustive]
+pub struct LockUnavailable {
+    /// The table of the row.
+    pub table: &'static str,
+    /// The primary key, as its `Debug` prints it.
+    pub key: String,
+}
+
+/// A write lock that stayed taken for too long.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} was not free within {waited:?}")]
+#[non_exhaustive]
+pub struct LockTimeout {
+    /// What was waited for.
+    pub what: &'static str,
+    /// How long.
+    pub waited: Duration,
+}
+
+/// The end of a retry policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("gave up after {attempts} attempts in {elapsed:?}, the last one ended by {last}")]
+#[non_exhaustive]
+pub struct RetriesExhausted {
+    /// How many times the work was run.
+    pub attempts: u32,
+    /// How long that took, sleeps included, by the policy's clock.
+    pub elapsed: Duration,
+    /// What ended the last attempt.
+    pub last: Fault,
+    /// The lost race of the last attempt, when it was one that this crate detected.
+    #[source]
+    pub conflict: Option<Conflict>,
+}
+
+/// A COMMIT without an answer.
+#[derive(thiserror::Error)]
+#[error("{fault} came in place of the answer to COMMIT")]
+#[non_exhaustive]
+pub struct OutcomeUnknown {
+    /// What happened to COMMIT.
+    pub fault: Fault,
+    /// The error that Diesel reported for it.
+    pub source: diesel::result::Error,
+}
+
+impl std::fmt::Debug for OutcomeUnknown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutcomeUnknown")
+            .field("fault", &self.fault)
+            .field("source", &Redacted(&self.source))
+            .finish()
+    }
+}
+
+/// A transaction that an earlier error has ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("ended by {fault}; only rolling back is left")]
+#[non_exhaustive]
+pub struct Poisoned {
+    /// The first error that ended it.
+    pub fault: Fault,
+}
+
+/// A transaction that was over before its closure was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a COMMIT, ROLLBACK or schema change sent as SQL ended it; what was written may be stored")]
+#[non_exhaustive]
+pub struct TransactionEnded {
+    /// The first failure that was seen inside, if there was one.
+    pub first: Option<Fault>,
+}
+
+/// Something that this server cannot do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{server} has no {what}")]
+#[non_exhaustive]
+pub struct Unsupported {
+    /// The server's name.
+    pub server: &'static str,
+    /// What was asked of it.
+    pub what: &'static str,
+}

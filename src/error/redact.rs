@@ -1,0 +1,76 @@
+//! A server's message without what it quotes: PostgreSQL and MySQL put the offending value between quotes.
+
+use diesel::result::Error as DieselError;
+use std::fmt;
+
+/// Shows a Diesel error with its kind and its sentence, everything between quotes left out.
+pub(super) struct Redacted<'e>(pub(super) &'e DieselError);
+
+impl fmt::Debug for Redacted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            DieselError::DatabaseError(kind, information) => {
+                write!(f, "{kind:?}: {}", without_quoted(information.message()))
+            }
+            DieselError::DeserializationError(_) => f.write_str("DeserializationError"),
+            DieselError::SerializationError(_) => f.write_str("SerializationError"),
+            DieselError::QueryBuilderError(_) => f.write_str("QueryBuilderError"),
+            DieselError::RollbackErrorOnCommit {
+                rollback_error,
+                commit_error,
+            } => f
+                .debug_struct("RollbackErrorOnCommit")
+                .field("rollback_error", &Redacted(rollback_error))
+                .field("commit_error", &Redacted(commit_error))
+                .finish(),
+            // The rest carries no text of a server.
+            other => fmt::Debug::fmt(other, f),
+        }
+    }
+}
+
+/// Leaves out what stands between single, double or back quotes; an open quote hides the rest.
+fn without_quoted(message: &str) -> String {
+    let mut shown = String::with_capacity(message.len());
+    let mut open = None;
+    for c in message.chars() {
+        match open {
+            Some(quote) if c == quote => {
+                shown.push(c);
+                open = None;
+            }
+            Some(_) => {}
+            None => {
+                shown.push(c);
+                if matches!(c, '\'' | '"' | '`') {
+                    shown.push('…');
+                    open = Some(c);
+                }
+            }
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_quoted;
+
+    #[test]
+    fn what_a_server_quotes_is_left_out() {
+        for (message, shown) in [
+            ("no such table: products", "no such table: products"),
+            (
+                "Duplicate entry 'ann@example.org' for key 'PRIMARY'",
+                "Duplicate entry '…' for key '…'",
+            ),
+            (
+                "invalid input syntax for type integer: \"s3cret\"",
+                "invalid input syntax for type integer: \"…\"",
+            ),
+            ("near 'it''s", "near '…''…"),
+        ] {
+            assert_eq!(without_quoted(message), shown);
+        }
+    }
+}

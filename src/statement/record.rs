@@ -1,0 +1,202 @@
+//! Every model whose queries a backend can render is a [`Record`] on it, and every changeset of its table its [`Changes`].
+
+use super::run::load_all;
+use super::shape::{self, BUMP, BUMP_ALONE, Expected, From, Shape, WRITE, WRITE_ALONE, fixed};
+use super::states::state;
+use super::update::{CheckedUpdate, ReturningClause};
+use super::version_in_changes;
+use crate::backend::{Dialect, Driver, Reread, Returning};
+use crate::error::{Error, NotFound, Result};
+use crate::model::{
+    Aim, Changes, Guard, Load, NoChanges, NoGuard, Record, State, VersionValue, Versioned,
+};
+use diesel::deserialize::FromSqlRow;
+use diesel::expression::{Expression, QueryMetadata};
+use diesel::query_builder::{AsChangeset, AsQuery, QueryFragment, QueryId};
+use diesel::query_source::QuerySource;
+use diesel::result::QueryResult;
+use diesel::sql_types::Integer;
+
+type SqlTypeOf<Q> = <Q as AsQuery>::SqlType;
+
+#[diagnostic::do_not_recommend]
+impl<M, DB> Load<DB> for M
+where
+    DB: Dialect,
+    M: Shape + 'static,
+    <M::Find as AsQuery>::Query: QueryFragment<DB> + QueryId,
+    DB: QueryMetadata<SqlTypeOf<M::Find>>,
+    M: FromSqlRow<SqlTypeOf<M::Find>, DB>,
+{
+    fn load<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<Option<M>> {
+        // No LIMIT: it would be bound, and SQLite would prepare the statement each time.
+        Ok(load_all(conn, M::find(key).as_query())?.pop())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<M, DB> Record<DB> for M
+where
+    DB: Dialect,
+    M: Shape + Load<DB>,
+    From<M>: QueryFragment<DB>,
+    M::Rows: QueryFragment<DB>,
+    Expected<M>: QueryFragment<DB>,
+    for<'changes> <M::Changes<'changes> as AsChangeset>::Changeset: QueryFragment<DB>,
+    (M::Version, i32): FromSqlRow<(M::VersionSql, Integer), DB>,
+    DB: QueryMetadata<(M::VersionSql, Integer)>,
+{
+    fn write<C: Driver<Backend = DB>>(&self, conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
+        let query = shape::update(aim, self.changes(), None::<&NoGuard>);
+        match (aim.version.is_none_or(M::Version::is_null), aim.alone) {
+            (true, _) => conn.execute_returning_count(&query),
+            (false, false) => conn.execute_returning_count(&fixed::<M, WRITE, _>(query)),
+            (false, true) => conn.execute_returning_count(&fixed::<M, WRITE_ALONE, _>(query)),
+        }
+    }
+
+    fn bump<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
+        let query = shape::update(aim, NoChanges::<M::Table>::new(), None::<&NoGuard>);
+        match (aim.version.is_none_or(M::Version::is_null), aim.alone) {
+            (true, _) => conn.execute_returning_count(&query),
+            (false, false) => conn.execute_returning_count(&fixed::<M, BUMP, _>(query)),
+            (false, true) => conn.execute_returning_count(&fixed::<M, BUMP_ALONE, _>(query)),
+        }
+    }
+
+    fn delete<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
+        conn.execute_returning_count(&shape::delete(aim))
+    }
+
+    fn states<C, G>(
+        conn: &mut C,
+        key: &M::Key,
+        guard: Option<&G>,
+    ) -> QueryResult<Vec<(M::Version, State)>>
+    where
+        C: Driver<Backend = DB>,
+        G: Guard<M, DB>,
+    {
+        let (from, rows) = (M::table().from_clause(), M::rows(key));
+        let rows: Vec<(M::Version, i32)> =
+            load_all(conn, shape::states::<M, G>(&from, &rows, guard))?;
+        Ok(rows
+            .into_iter()
+            .map(|(version, number)| (version, state(number)))
+            .collect())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<M, DB, Ch> Changes<M, DB> for Ch
+where
+    DB: Dialect,
+    M: Shape,
+    Ch: AsChangeset<Target = M::Table>,
+    From<M>: QueryFragment<DB>,
+    M::Rows: QueryFragment<DB>,
+    Ch::Changeset: QueryFragment<DB>,
+    Expected<M>: QueryFragment<DB>,
+    DB::Fetch: Fetch<M, DB>,
+{
+    fn run<C, G>(self, conn: &mut C, aim: Aim<'_, M>, guard: Option<&G>) -> Result<usize>
+    where
+        C: Driver<Backend = DB>,
+        G: Guard<M, DB>,
+    {
+        let query = shape::update(aim, self, guard);
+        let backend = conn.backend();
+        version_in_changes::refuse::<M::VersionColumn, _, DB>(
+            &query.changes,
+            &backend,
+            M::TABLE,
+            || format!("{:?}", aim.key),
+        )?;
+        Ok(conn.execute_returning_count(&query)?)
+    }
+
+    fn run_returning<C: Driver<Backend = DB>>(self, conn: &mut C, aim: Aim<'_, M>) -> Result<Vec<M>>
+    where
+        M: Record<DB>,
+    {
+        <DB::Fetch as Fetch<M, DB>>::fetch(conn, aim, self)
+    }
+}
+
+/// How the row comes back after a write: with it, or by another read.
+#[doc(hidden)]
+pub trait Fetch<M: Versioned, DB: Dialect> {
+    fn fetch<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>
+    where
+        C: Driver<Backend = DB>,
+        Ch: AsChangeset<Target = M::Table> + Changes<M, DB>,
+        Ch::Changeset: QueryFragment<DB>;
+}
+
+impl<M, DB, ST> Fetch<M, DB> for Returning
+where
+    DB: Dialect<Fetch = Returning> + QueryMetadata<ST>,
+    M: Shape<Columns: Expression<SqlType = ST> + QueryFragment<DB>> + FromSqlRow<ST, DB>,
+    From<M>: QueryFragment<DB>,
+    M::Rows: QueryFragment<DB>,
+    Expected<M>: QueryFragment<DB>,
+{
+    fn fetch<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>
+    where
+        C: Driver<Backend = DB>,
+        Ch: AsChangeset<Target = M::Table> + Changes<M, DB>,
+        Ch::Changeset: QueryFragment<DB>,
+    {
+        let CheckedUpdate {
+            target,
+            changes,
+            check,
+            guard,
+            returning: _,
+        } = shape::update(aim, changes, None::<&NoGuard>);
+        let backend = conn.backend();
+        version_in_changes::refuse::<M::VersionColumn, _, DB>(
+            &changes,
+            &backend,
+            M::TABLE,
+            || format!("{:?}", aim.key),
+        )?;
+        let returning = ReturningClause(M::columns());
+        Ok(load_all(
+            conn,
+            CheckedUpdate::<M::Table, _, _, _, _, _, _> {
+                target,
+                changes,
+                check,
+                guard,
+                returning,
+            },
+        )?)
+    }
+}
+
+impl<M, DB> Fetch<M, DB> for Reread
+where
+    DB: Dialect,
+    M: Load<DB>,
+{
+    fn fetch<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>
+    where
+        C: Driver<Backend = DB>,
+        Ch: AsChangeset<Target = M::Table> + Changes<M, DB>,
+        Ch::Changeset: QueryFragment<DB>,
+    {
+        match changes.run(conn, aim, None::<&NoGuard>)? {
+            0 => Ok(Vec::new()),
+            1 => match M::load(conn, aim.key)? {
+                Some(row) => Ok(vec![row]),
+                // Written, and deleted by somebody else before it could be read.
+                None => Err(Error::NotFound(NotFound {
+                    table: M::TABLE,
+                    key: format!("{:?}", aim.key),
+                })),
+            },
+            rows => Err(super::too_many(M::TABLE, format!("{:?}", aim.key), rows)),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! BEGIN with the guard, and RELEASE with COMMIT, in one batch each; and ROLLBACK. Diesel's depth is kept by hand.
+//!
+//! The guard is a savepoint right behind BEGIN. It is gone exactly when the transaction is: rolled back by the server,
+//! committed by a statement of the user's, or aborted. So releasing it right before COMMIT fails where COMMIT alone would
+//! report success.
+
+use super::run::Run;
+use crate::backend::{Driver, depth};
+use crate::error::{Error, OutcomeUnknown};
+use crate::fault::{Fault, Verdict, classify};
+use diesel::connection::{
+    Connection, TransactionDepthChange, TransactionManager, TransactionManagerStatus,
+};
+use diesel::result::{Error as DieselError, QueryResult};
+
+/// Every server names the savepoint that it misses, in whatever language.
+const GUARD: &str = "occ_guard";
+
+/// Why a boundary was not crossed.
+pub(super) struct Refused {
+    pub(super) error: Error,
+    /// What a retry goes by.
+    pub(super) fault: Option<Fault>,
+}
+
+impl Refused {
+    fn by(error: DieselError, verdict: Verdict) -> Self {
+        Refused {
+            error: error.into(),
+            fault: Some(verdict.fault),
+        }
+    }
+
+    fn finally(error: Error) -> Self {
+        Refused { error, fault: None }
+    }
+}
+
+/// Begins with the intent to write; on SQLite tries again until the policy's time is up.
+pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<(), Refused> {
+    let server = conn.server();
+    loop {
+        match conn.begin_to_write() {
+            Ok(()) => break,
+            Err(error) => {
+                let verdict = classify(server.faults, &error);
+                if verdict.fault != Fault::Busy {
+                    return Err(Refused::by(error, verdict));
+                }
+                if !run.wait_a_little() {
+                    return Err(Refused::finally(
+                        run.lock_timeout("the write lock of the database"),
+                    ));
+                }
+            }
+        }
+    }
+    // PostgreSQL's connection learns of the transaction by itself.
+    if let TransactionManagerStatus::Valid(status) = status(conn)
+        && status.transaction_depth().is_none()
+    {
+        let changed = status.change_transaction_depth(TransactionDepthChange::IncreaseDepth);
+        changed.map_err(|error| Refused::finally(error.into()))?;
+    }
+    Ok(())
+}
+
+/// What became of COMMIT.
+pub(super) enum Commit {
+    Done,
+    /// The guard was gone.
+    Over,
+    Refused(Refused),
+}
+
+/// Releases the guard and commits. Whatever fails is rolled back.
+pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>) -> Commit {
+    match depth(conn) {
+        Ok(1) => {}
+        Ok(0) => return Commit::Over,
+        Ok(_) => {
+            // A savepoint was begun inside and never ended.
+            return refuse(
+                conn,
+                Refused::finally(DieselError::AlreadyInTransaction.into()),
+            );
+        }
+        Err(error) => return Commit::Refused(Refused::finally(error.into())),
+    }
+    let server = conn.server();
+    let mut sql = "RELEASE SAVEPOINT occ_guard; COMMIT";
+    loop {
+        let error = match conn.batch_execute(sql) {
+            Ok(()) => {
+                set_depth_to_none(conn);
+                return Commit::Done;
+            }
+            Err(error) => error,
+        };
+        let verdict = classify(server.faults, &error);
+        if verdict.fault == Fault::Busy && server.commit_can_be_tried_again {
+            if run.wait_a_little() {
+                sql = "COMMIT";
+                continue;
+            }
+            return refuse(
+                conn,
+                Refused::finally(run.lock_timeout("the database, which others read,")),
+            );
+        }
+        if verdict.unknown_at_commit {
+            let unknown = OutcomeUnknown {
+                fault: verdict.fault,
+                source: error,
+            };
+            return refuse(conn, Refused::finally(Error::OutcomeUnknown(unknown)));
+        }
+        if matches!(&error, DieselError::DatabaseError(_, information) if information.message().contains(GUARD))
+        {
+            // The error of the guard is the news; a connection that cannot be rolled back is marked as broken.
+            let _ = rollback(conn);
+            return Commit::Over;
+        }
+        return refuse(conn, Refused::by(error, verdict));
+    }
+}
+
+fn refuse<C: Driver>(conn: &mut C, refused: Refused) -> Commit {
+    // Why COMMIT failed is the news; a connection that cannot be rolled back is marked as broken.
+    let _ = rollback(conn);
+    Commit::Refused(refused)
+}
+
+/// Rolls everything back and answers whether the transaction was still the one that was begun.
+pub(super) fn rollback<C: Driver>(conn: &mut C) -> QueryResult<bool> {
+    if let TransactionManagerStatus::InError = status(conn) {
+        return Err(DieselError::BrokenTransactionManager);
+    }
+    let ours = conn
+        .batch_execute("ROLLBACK TO SAVEPOINT occ_guard; ROLLBACK")
+        .is_ok();
+    if !ours && let Err(error) = conn.batch_execute("ROLLBACK") {
+        let already_gone = match (&error, conn.server().nothing_to_roll_back) {
+            (DieselError::DatabaseError(_, information), Some(text)) => {
+                information.message() == text
+            }
+            _ => false,
+        };
+        if !already_gone {
+            status(conn).set_in_error();
+            return Err(error);
+        }
+    }
+    set_depth_to_none(conn);
+    Ok(ours)
+}
+
+fn set_depth_to_none<C: Connection>(conn: &mut C) {
+    if let TransactionManagerStatus::Valid(status) = status(conn) {
+        while status.transaction_depth().is_some()
+            && status
+                .change_transaction_depth(TransactionDepthChange::DecreaseDepth)
+                .is_ok()
+        {}
+    }
+}
+
+fn status<C: Connection>(conn: &mut C) -> &mut TransactionManagerStatus {
+    C::TransactionManager::transaction_manager_status_mut(conn)
+}

@@ -1,0 +1,23 @@
+//! Who owns BEGIN and COMMIT: a transaction that cannot lie about its end, and the policy that runs it again.
+
+mod attempt;
+mod boundary;
+mod ceiling;
+mod observer;
+mod retry;
+mod run;
+mod timer;
+mod tx;
+
+pub use observer::{Observer, RetryEvent};
+pub use retry::Retry;
+pub use timer::Timer;
+pub use tx::Tx;
+
+#[cfg(feature = "r2d2")]
+mod pool;
+#[cfg(feature = "r2d2")]
+pub use pool::retry_on;
+
+pub(crate) use attempt::{Seen, attempt};
+pub(crate) use run::{Next, Run};

@@ -1,0 +1,71 @@
+//! Who is told what a retry goes through.
+
+use crate::error::{Conflict, RetriesExhausted};
+use crate::fault::Fault;
+use std::time::Duration;
+
+/// Is told of every conflict, every retry and every end of the policy's patience: for metrics and logs. It runs on the
+/// thread of the work, while no transaction is open; it must not block. It is shown no column values.
+pub trait Observer: Send + Sync {
+    /// An attempt lost a race that this crate detected.
+    fn conflict(&self, _conflict: &Conflict) {}
+
+    /// The work is about to be run again, after a wait.
+    fn retry(&self, _retry: &RetryEvent) {}
+
+    /// The policy gives up.
+    fn exhausted(&self, _exhausted: &RetriesExhausted) {}
+}
+
+/// One more attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RetryEvent {
+    /// The number of attempts so far.
+    pub attempts: u32,
+    /// What ended the last one.
+    pub fault: Fault,
+    /// How long the wait before the next one is.
+    pub delay: Duration,
+}
+
+#[cfg(feature = "tracing")]
+#[derive(Debug)]
+struct TracingObserver;
+
+#[cfg(feature = "tracing")]
+impl Observer for TracingObserver {
+    fn conflict(&self, conflict: &Conflict) {
+        tracing::debug!(
+            table = conflict.table,
+            key = conflict.key,
+            expected = conflict.expected,
+            actual = conflict.actual,
+            kind = ?conflict.kind,
+            "conflict"
+        );
+    }
+
+    fn retry(&self, retry: &RetryEvent) {
+        tracing::debug!(attempts = retry.attempts, fault = %retry.fault, delay = ?retry.delay, "retry");
+    }
+
+    fn exhausted(&self, exhausted: &RetriesExhausted) {
+        tracing::warn!(
+            attempts = exhausted.attempts,
+            elapsed = ?exhausted.elapsed,
+            fault = %exhausted.last,
+            "retries exhausted"
+        );
+    }
+}
+
+#[cfg(feature = "tracing")]
+const ALWAYS: &[&dyn Observer] = &[&TracingObserver];
+#[cfg(not(feature = "tracing"))]
+const ALWAYS: &[&dyn Observer] = &[];
+
+/// Tells the policy's observer, and those that a feature adds.
+pub(super) fn tell(observer: Option<&dyn Observer>, event: impl Fn(&dyn Observer)) {
+    ALWAYS.iter().copied().chain(observer).for_each(event);
+}

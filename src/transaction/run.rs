@@ -1,0 +1,129 @@
+//! One run of a policy: the loop of every retry asks it what comes next.
+
+use super::attempt::Seen;
+use super::observer::{RetryEvent, tell};
+use super::retry::Retry;
+use super::timer::{Timer, jittered};
+use crate::error::{Error, LockTimeout, RetriesExhausted};
+use crate::fault::Fault;
+use std::time::{Duration, Instant};
+
+/// The longest wait between two tries for SQLite's write lock. Its own busy handler sleeps ever longer, and with eight
+/// writers the first ones starve.
+const TRY: Duration = Duration::from_millis(2);
+
+pub(crate) struct Run<'r> {
+    retry: &'r Retry,
+    attempts: u32,
+    started: Instant,
+    ceilings: Option<Box<dyn Iterator<Item = Duration> + 'r>>,
+}
+
+/// What follows an attempt that failed.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// Wait so long, then run the work again.
+    Again(Duration),
+    /// The failure stands as it is.
+    Stop,
+    /// The policy has no patience left.
+    Exhausted(Error),
+}
+
+impl<'r> Run<'r> {
+    pub(crate) fn new(retry: &'r Retry) -> Self {
+        Run {
+            retry,
+            attempts: 0,
+            started: retry.clock().now(),
+            ceilings: None,
+        }
+    }
+
+    /// Decides after a failed attempt, by what was seen in it, and tells the observers.
+    pub(crate) fn next(&mut self, seen: &Seen, retryable: impl Fn(Fault) -> bool) -> Next {
+        self.attempts += 1;
+        let observer = self.retry.watcher();
+        if let Some(conflict) = &seen.conflict {
+            tell(observer, |observer| observer.conflict(conflict));
+        }
+        let (limit, _) = self.retry.limits();
+        let fault = match seen.fault {
+            Some(fault) if retryable(fault) && limit > 1 => fault,
+            _ => return Next::Stop,
+        };
+        let ceilings = self
+            .ceilings
+            .get_or_insert_with(|| Box::new(self.retry.ceilings()));
+        let delay = ceilings
+            .next()
+            .map(|ceiling| jittered(self.retry.clock(), ceiling));
+        match delay {
+            Some(delay) if self.attempts < limit && self.remains(delay) => {
+                let event = RetryEvent {
+                    attempts: self.attempts,
+                    fault,
+                    delay,
+                };
+                tell(observer, |observer| observer.retry(&event));
+                Next::Again(delay)
+            }
+            _ => {
+                let (attempts, elapsed) = (self.attempts, self.elapsed());
+                let exhausted = RetriesExhausted {
+                    attempts,
+                    elapsed,
+                    last: fault,
+                    conflict: seen.conflict.clone(),
+                };
+                tell(observer, |observer| observer.exhausted(&exhausted));
+                Next::Exhausted(Error::RetriesExhausted(exhausted))
+            }
+        }
+    }
+
+    pub(crate) fn sleep(&self, delay: Duration) {
+        self.retry.clock().sleep(delay);
+    }
+
+    /// Waits a short time before the next try for a lock; false when the policy's time is up.
+    pub(crate) fn wait_a_little(&self) -> bool {
+        let delay = jittered(self.retry.clock(), TRY);
+        let remains = self.remains(delay);
+        if remains {
+            self.sleep(delay);
+        }
+        remains
+    }
+
+    pub(crate) fn lock_timeout(&self, what: &'static str) -> Error {
+        Error::LockTimeout(LockTimeout {
+            what,
+            waited: self.elapsed(),
+        })
+    }
+
+    /// What is left of the policy's time; `None` when it is not limited.
+    #[cfg(feature = "r2d2")]
+    pub(crate) fn left(&self) -> Option<Duration> {
+        self.retry
+            .limits()
+            .1
+            .map(|deadline| deadline.saturating_sub(self.elapsed()))
+    }
+
+    fn remains(&self, delay: Duration) -> bool {
+        self.retry
+            .limits()
+            .1
+            .is_none_or(|deadline| self.elapsed() + delay <= deadline)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock().now().saturating_duration_since(self.started)
+    }
+
+    fn clock(&self) -> &dyn Timer {
+        self.retry.clock()
+    }
+}

@@ -1,0 +1,20 @@
+use diesel::prelude::*;
+use diesel_occ::prelude::*;
+
+diesel::table! {
+    products (id) { id -> BigInt, name -> Text, version -> BigInt, }
+}
+
+#[derive(Clone, Queryable, Versioned)]
+#[diesel(table_name = products)]
+struct Product {
+    id: i64,
+    name: i32,
+    version: i64,
+}
+
+fn main() -> diesel_occ::Result<()> {
+    let mut conn = SqliteConnection::establish(":memory:").unwrap();
+    conn.fetch::<Product>(1)?;
+    Ok(())
+}

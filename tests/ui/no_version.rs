@@ -1,0 +1,14 @@
+use diesel_occ::prelude::*;
+
+diesel::table! {
+    products (id) { id -> BigInt, name -> Text, }
+}
+
+#[derive(Versioned)]
+#[diesel(table_name = products)]
+struct Product {
+    id: i64,
+    name: String,
+}
+
+fn main() {}

@@ -1,0 +1,21 @@
+use diesel::prelude::*;
+use diesel_occ::prelude::*;
+
+diesel::table! {
+    products (id) { id -> BigInt, name -> Text, version -> BigInt, }
+}
+
+#[derive(Queryable, Versioned)]
+#[diesel(table_name = products)]
+struct Product {
+    id: i64,
+    name: String,
+    version: i64,
+}
+
+fn main() -> diesel_occ::Result<()> {
+    let mut conn = SqliteConnection::establish(":memory:").unwrap();
+    let product = conn.fetch::<Product>(1)?;
+    conn.save(&product)?;
+    Ok(())
+}
