@@ -24,7 +24,9 @@ fn rejected_programs_are_told_why_and_accepted_ones_run() {
         || found.contains("beta")
     {
         let skipped = format!("SKIPPED: tests/ui needs rustc {RUSTC}, and this is {found}");
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{skipped}");
+        if std::env::var("CI").is_ok_and(|ci| ci == "true") {
+            panic!("{skipped}");
+        }
         eprintln!("{skipped}");
         return;
     }

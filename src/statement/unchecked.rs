@@ -1,38 +1,53 @@
 //! The plain Diesel query behind a write: nobody looks at its count but the caller.
 
 use super::update::CheckedUpdate;
+use super::update_if::table_name;
 use super::version_in_changes;
-use crate::backend::Dialect;
-use diesel::RunQueryDsl;
+use crate::backend::Driver;
+use crate::error::Result;
+use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_source::{Column, QuerySource};
-use diesel::result::{Error as DieselError, QueryResult};
+use diesel::result::QueryResult;
 use diesel::sql_types::{BigInt, Integer, Nullable, SingleValue, SmallInt, SqlType};
 
-/// An update that moves the version and leaves it to the caller to look at the number of rows. A Diesel query like any
-/// other: run it with `execute`.
-///
-/// Changes that set the version are an error of Diesel's query builder, before any SQL, whose source is
-/// [`Error::VersionInChanges`](crate::Error::VersionInChanges).
+/// An update that moves the version and leaves it to the caller to look at the number of rows. A query of Diesel's, which
+/// `debug_query` shows.
 #[must_use = "a query does nothing until it is executed"]
 pub struct UncheckedUpdate<T: QuerySource, W, Ch, Vc, E>(pub(super) CheckedUpdate<T, W, Ch, Vc, E>);
 
-impl<T: QuerySource, W, Ch, Vc, E, DB> QueryFragment<DB> for UncheckedUpdate<T, W, Ch, Vc, E>
-where
-    DB: Dialect,
-    CheckedUpdate<T, W, Ch, Vc, E>: QueryFragment<DB>,
-    Ch: QueryFragment<DB>,
-    Vc: Column,
-{
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+impl<T: QuerySource, W, Ch, Vc: Column, E> UncheckedUpdate<T, W, Ch, Vc, E> {
+    /// Runs it, one round trip, and answers the number of rows: **`Ok(0)` is no error**.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VersionInChanges`](crate::Error::VersionInChanges) before any SQL, and
+    /// [`Error::Database`](crate::Error::Database).
+    pub fn execute<C>(self, conn: &mut C) -> Result<usize>
+    where
+        C: Driver,
+        Ch: QueryFragment<C::Backend>,
+        Self: QueryFragment<C::Backend>,
+    {
+        // Not while the SQL is rendered: Diesel shows a query to the user's instrumentation, and what cannot be shown
+        // panics there.
         let key = || "the rows of the query".to_owned();
         version_in_changes::refuse::<Vc, _, _>(
             &self.0.changes,
-            out.backend(),
-            super::update_if::table_name::<T>(),
+            &conn.backend(),
+            table_name::<T>(),
             key,
-        )
-        .map_err(|error| DieselError::QueryBuilderError(Box::new(error)))?;
+        )?;
+        Ok(conn.execute_returning_count(&self)?)
+    }
+}
+
+impl<T: QuerySource, W, Ch, Vc, E, DB> QueryFragment<DB> for UncheckedUpdate<T, W, Ch, Vc, E>
+where
+    DB: Backend,
+    CheckedUpdate<T, W, Ch, Vc, E>: QueryFragment<DB>,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         self.0.walk_ast(out)
     }
 }
@@ -41,8 +56,6 @@ impl<T: QuerySource, W, Ch, Vc, E> QueryId for UncheckedUpdate<T, W, Ch, Vc, E> 
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
-
-impl<T: QuerySource, W, Ch, Vc, E, C> RunQueryDsl<C> for UncheckedUpdate<T, W, Ch, Vc, E> {}
 
 /// The SQL type of a version column.
 #[diagnostic::on_unimplemented(

@@ -89,7 +89,8 @@ pub trait UpdateIf: IntoUpdateTarget<Table: Table> + Sized {
     }
 
     /// An update of every row of this query, whatever its version, that moves the version of each by one: who has read one
-    /// of them finds out. A plain Diesel query, whose `execute` answers the number of rows. A row whose version cannot
+    /// of them finds out. Its `execute`
+    /// answers the number of rows. A row whose version cannot
     /// grow is left alone and not counted.
     ///
     /// ```
@@ -259,7 +260,7 @@ where
         }
     }
 
-    /// The plain Diesel query. Its `execute` answers the number of rows: **`Ok(0)` is the conflict**, which is easy to
+    /// The query without the verdict. Its `execute` answers the number of rows: **`Ok(0)` is the conflict**, which is easy to
     /// overlook, and nothing keeps it to one row.
     pub fn unchecked_query(self) -> UncheckedUpdate<T, W, Ch, Vc, V::Expression> {
         UncheckedUpdate(self.into_query(false).0)
