@@ -51,6 +51,11 @@ use write::{
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a connection that diesel_occ knows",
+    note = "it works on `SqliteConnection`, `PgConnection`, `MysqlConnection` (each behind its feature), on a pooled one of them, and on a `Tx`",
+    note = "for a `#[derive(MultiConnection)]` enum write `diesel_occ::impl_multi_connection!(..)` beside it"
+)]
 pub trait VersionedConnection: Driver + Sized {
     /// Loads the row with this key. One statement.
     ///

@@ -16,6 +16,7 @@ mod backend;
 mod connection;
 pub mod error;
 mod fault;
+pub mod guide;
 mod model;
 mod statement;
 mod transaction;

@@ -4,6 +4,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{DeriveInput, Ident};
 
 use crate::field_type::DeletedWhen;
@@ -34,6 +35,7 @@ pub(crate) fn accepted(model: &Model) -> TokenStream {
     } = &model.fields[model.version];
     quote! {
         #[automatically_derived]
+        #[allow(clippy::pedantic)]
         impl #impl_generics ::diesel_occ::Versioned for #name #ty_generics #where_clause {
             type Table = #table::table;
             type Key = #key_type;
@@ -150,13 +152,18 @@ fn changes(model: &Model) -> (TokenStream, TokenStream) {
             let Field {
                 name, column, ty, ..
             } = field;
+            // A value that its column does not take is reported at the type of the field.
+            let place = Span::call_site().located_at(ty.span());
             let (ty, value) = match &field.serialize_as {
                 Some(ty) => (quote!(#ty), converted(field)),
-                None => (quote!(&'changes #ty), quote!(&self.#name)),
+                None => (
+                    quote_spanned!(place=> &'changes #ty),
+                    quote_spanned!(place=> &self.#name),
+                ),
             };
             (
-                quote!(::diesel::dsl::Eq<#table::#column, #ty>),
-                quote!(::diesel::ExpressionMethods::eq(#table::#column, #value)),
+                quote_spanned!(place=> ::diesel::dsl::Eq<#table::#column, #ty>),
+                quote_spanned!(place=> ::diesel::ExpressionMethods::eq(#table::#column, #value)),
             )
         })
         .unzip();

@@ -22,6 +22,8 @@ use diesel::result::QueryResult;
 #[derive(Debug)]
 pub struct Server {
     pub(crate) name: &'static str,
+    /// What stands around an identifier.
+    pub(crate) quote: &'static str,
     /// BEGIN with the intent to write, and the guard savepoint behind it.
     pub(crate) begin: &'static str,
     /// A statement that succeeds only where no transaction is open.

@@ -6,6 +6,7 @@ use diesel::mysql::{Mysql, MysqlConnection, MysqlQueryBuilder};
 
 static MYSQL: Server = Server {
     name: "MySQL or MariaDB",
+    quote: "`",
     begin: "START TRANSACTION; SAVEPOINT occ_guard",
     begins_only_outside: None,
     nothing_to_roll_back: None,

@@ -6,6 +6,7 @@ use diesel::pg::{Pg, PgConnection, PgQueryBuilder};
 
 static POSTGRES: Server = Server {
     name: "PostgreSQL",
+    quote: "\"",
     begin: "BEGIN; SAVEPOINT occ_guard",
     begins_only_outside: None,
     nothing_to_roll_back: None,

@@ -15,6 +15,7 @@ use diesel::sqlite::{Sqlite, SqliteConnection, SqliteQueryBuilder};
 
 pub(crate) static SQLITE: Server = Server {
     name: "SQLite",
+    quote: "`",
     begin: "BEGIN IMMEDIATE; SAVEPOINT occ_guard",
     begins_only_outside: Some("BEGIN"),
     nothing_to_roll_back: Some("cannot rollback - no transaction is active"),

@@ -182,7 +182,7 @@ pub struct RetriesExhausted {
     pub last: Fault,
     /// The lost race of the last attempt, when it was one that this crate detected.
     #[source]
-    pub conflict: Option<Conflict>,
+    pub conflict: Option<Box<Conflict>>,
 }
 
 /// A COMMIT without an answer.

@@ -14,8 +14,8 @@ use diesel::sql_types::BoolOrNullableBool;
 /// It must leave the version column alone: that is [`Error::VersionInChanges`](crate::Error::VersionInChanges) before any
 /// SQL. With nothing to change the write moves the version alone.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the changes of a row of `{M}`",
-    label = "not changes of this table",
+    message = "these changes do not fit a row of `{M}`",
+    label = "`{Self}` is no changeset of its table on this backend",
     note = "pass `column.eq(value)`, a tuple of them, or derive `AsChangeset` with the `table_name` of the model",
     note = "in generic code add the bound `{Self}: Changes<{M}, {DB}>`"
 )]
@@ -40,8 +40,8 @@ pub trait Changes<M: Versioned, DB: Dialect>: AsChangeset<Target = M::Table> {
 
 /// A condition on the row of `M` that a guarded write must find true: any boolean expression on its table.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no condition on a row of `{M}`",
-    label = "not a boolean expression on this table",
+    message = "this is no condition on a row of `{M}`",
+    label = "`{Self}` is no boolean expression on its table",
     note = "pass a condition on its columns, such as `products::stock.ge(3)`"
 )]
 pub trait Guard<M: Versioned, DB: Dialect>: QueryFragment<DB> {}
@@ -61,6 +61,7 @@ where
 #[derive(Debug)]
 pub enum NoGuard {}
 
+#[diagnostic::do_not_recommend]
 impl<M: Versioned, DB: Dialect> Guard<M, DB> for NoGuard {}
 
 impl<DB: diesel::backend::Backend> QueryFragment<DB> for NoGuard {

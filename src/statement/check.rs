@@ -1,7 +1,7 @@
 //! The version in a statement: how SET moves it, and what WHERE asks of it.
 
+use crate::backend::Dialect;
 use crate::model::VersionValue;
-use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_source::Column;
 use diesel::result::QueryResult;
@@ -54,18 +54,18 @@ impl<Vc: Column, E> Check<Vc, E> {
     }
 
     /// `version = version + 1`
-    pub(super) fn push_bump<DB: Backend>(&self, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
-        out.push_identifier(Vc::NAME)?;
+    pub(super) fn push_bump<DB: Dialect>(&self, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
+        push_column::<Vc, DB>(out)?;
         match self.expect {
             Expect::Null => out.push_sql(" = 1"),
             Expect::Below { nullable: true, .. } => {
                 out.push_sql(" = COALESCE(");
-                out.push_identifier(Vc::NAME)?;
+                push_column::<Vc, DB>(out)?;
                 out.push_sql(", 0) + 1");
             }
             _ => {
                 out.push_sql(" = ");
-                out.push_identifier(Vc::NAME)?;
+                push_column::<Vc, DB>(out)?;
                 out.push_sql(" + 1");
             }
         }
@@ -75,20 +75,20 @@ impl<Vc: Column, E> Check<Vc, E> {
     /// ` AND version = ?`
     pub(super) fn push_condition<'b, DB>(&'b self, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>
     where
-        DB: Backend,
+        DB: Dialect,
         E: QueryFragment<DB>,
     {
         match &self.expect {
             Expect::Anything => {}
             Expect::Is(expected) => {
                 out.push_sql(" AND ");
-                out.push_identifier(Vc::NAME)?;
+                push_column::<Vc, DB>(out)?;
                 out.push_sql(" = ");
                 expected.walk_ast(out.reborrow())?;
             }
             Expect::Null => {
                 out.push_sql(" AND ");
-                out.push_identifier(Vc::NAME)?;
+                push_column::<Vc, DB>(out)?;
                 out.push_sql(" IS NULL");
             }
             Expect::Below {
@@ -96,7 +96,7 @@ impl<Vc: Column, E> Check<Vc, E> {
                 nullable: true,
             } => {
                 out.push_sql(" AND COALESCE(");
-                out.push_identifier(Vc::NAME)?;
+                push_column::<Vc, DB>(out)?;
                 out.push_sql(", 0) < ");
                 out.push_sql(max);
             }
@@ -105,7 +105,7 @@ impl<Vc: Column, E> Check<Vc, E> {
                 nullable: false,
             } => {
                 out.push_sql(" AND ");
-                out.push_identifier(Vc::NAME)?;
+                push_column::<Vc, DB>(out)?;
                 out.push_sql(" < ");
                 out.push_sql(max);
             }
@@ -132,7 +132,7 @@ impl<F, W> Target<F, W> {
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
-        DB: Backend,
+        DB: Dialect,
         F: QueryFragment<DB>,
         W: QueryFragment<DB>,
         Vc: Column,
@@ -154,7 +154,7 @@ impl<F, W> Target<F, W> {
         out: &mut AstPass<'_, 'b, DB>,
     ) -> QueryResult<()>
     where
-        DB: Backend,
+        DB: Dialect,
         W: QueryFragment<DB>,
         Vc: Column,
         E: QueryFragment<DB>,
@@ -169,4 +169,31 @@ impl<F, W> Target<F, W> {
         }
         check.push_condition(out)
     }
+}
+
+/// The name of a column in quotes. Diesel's `push_identifier` copies every name to double the quotes in it; one that has
+/// none, and that is known to the compiler, is written as it is.
+pub(super) fn push_column<Vc: Column, DB: Dialect>(
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    if !const { is_plain(Vc::NAME) } {
+        return out.push_identifier(Vc::NAME);
+    }
+    let quote = DB::server(out.backend()).quote;
+    out.push_sql(quote);
+    out.push_sql(Vc::NAME);
+    out.push_sql(quote);
+    Ok(())
+}
+
+const fn is_plain(name: &str) -> bool {
+    let name = name.as_bytes();
+    let mut at = 0;
+    while at < name.len() {
+        if !name[at].is_ascii_alphanumeric() && name[at] != b'_' {
+            return false;
+        }
+        at += 1;
+    }
+    true
 }

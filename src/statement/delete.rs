@@ -1,7 +1,7 @@
 //! `DELETE FROM t WHERE <key> AND version = ?`
 
 use super::check::{Check, Target};
-use diesel::backend::Backend;
+use crate::backend::Dialect;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_source::{Column, QuerySource};
 use diesel::result::QueryResult;
@@ -16,7 +16,7 @@ pub struct CheckedDelete<T: QuerySource, W, Vc, E> {
 
 impl<T: QuerySource, W, Vc, E, DB> QueryFragment<DB> for CheckedDelete<T, W, Vc, E>
 where
-    DB: Backend,
+    DB: Dialect,
     T::FromClause: QueryFragment<DB>,
     W: QueryFragment<DB>,
     Vc: Column,

@@ -1,6 +1,6 @@
 //! Every model whose queries a backend can render is a [`Record`] on it, and every changeset of its table its [`Changes`].
 
-use super::run::load_all;
+use super::run::{load_all, load_first};
 use super::shape::{self, BUMP, BUMP_ALONE, Expected, From, Shape, WRITE, WRITE_ALONE, fixed};
 use super::states::state;
 use super::update::{CheckedUpdate, ReturningClause};
@@ -30,7 +30,7 @@ where
 {
     fn load<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<Option<M>> {
         // No LIMIT: it would be bound, and SQLite would prepare the statement each time.
-        Ok(load_all(conn, M::find(key).as_query())?.pop())
+        Ok(load_first(conn, M::find(key).as_query())?)
     }
 }
 
@@ -119,14 +119,14 @@ where
     where
         M: Record<DB>,
     {
-        <DB::Fetch as Fetch<M, DB>>::fetch(conn, aim, self)
+        <DB::Fetch as Fetch<M, DB>>::update_and_read(conn, aim, self)
     }
 }
 
 /// How the row comes back after a write: with it, or by another read.
 #[doc(hidden)]
 pub trait Fetch<M: Versioned, DB: Dialect> {
-    fn fetch<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>
+    fn update_and_read<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>
     where
         C: Driver<Backend = DB>,
         Ch: AsChangeset<Target = M::Table> + Changes<M, DB>,
@@ -141,7 +141,7 @@ where
     M::Rows: QueryFragment<DB>,
     Expected<M>: QueryFragment<DB>,
 {
-    fn fetch<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>
+    fn update_and_read<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>
     where
         C: Driver<Backend = DB>,
         Ch: AsChangeset<Target = M::Table> + Changes<M, DB>,
@@ -180,7 +180,7 @@ where
     DB: Dialect,
     M: Load<DB>,
 {
-    fn fetch<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>
+    fn update_and_read<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>
     where
         C: Driver<Backend = DB>,
         Ch: AsChangeset<Target = M::Table> + Changes<M, DB>,

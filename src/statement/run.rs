@@ -29,9 +29,23 @@ impl<Q: QueryFragment<DB>, K, DB: Backend> QueryFragment<DB> for Fixed<Q, K> {
     }
 }
 
-/// Loads every row of a query.
+/// Loads the first row of a query.
 ///
 /// `LoadQuery` cannot be named with bounds on the backend alone, the cursor and `FromSqlRow` can.
+pub(super) fn load_first<C, Q, ST, U>(conn: &mut C, query: Q) -> QueryResult<Option<U>>
+where
+    C: LoadConnection,
+    Q: Query<SqlType = ST> + QueryFragment<C::Backend> + QueryId,
+    C::Backend: QueryMetadata<ST>,
+    U: FromSqlRow<ST, C::Backend>,
+{
+    let mut rows = LoadConnection::load(conn, query)?;
+    rows.next()
+        .map(|row| U::build_from_row(&row?).map_err(DieselError::DeserializationError))
+        .transpose()
+}
+
+/// Loads every row of a query.
 pub(super) fn load_all<C, Q, ST, U>(conn: &mut C, query: Q) -> QueryResult<Vec<U>>
 where
     C: LoadConnection,

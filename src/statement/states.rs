@@ -1,7 +1,8 @@
 //! `SELECT version, <state> FROM t WHERE <key>`: what a write that hit no row would have found.
 
+use super::check::push_column;
+use crate::backend::Dialect;
 use crate::model::{SoftDelete, State};
-use diesel::backend::Backend;
 use diesel::expression::Expression;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::query_source::{Column, QuerySource};
@@ -30,7 +31,7 @@ pub(super) fn state(number: i32) -> State {
 
 impl<T: QuerySource, W, Vc, G, DB> QueryFragment<DB> for States<'_, T, W, Vc, G>
 where
-    DB: Backend,
+    DB: Dialect,
     T::FromClause: QueryFragment<DB>,
     W: QueryFragment<DB>,
     Vc: Column,
@@ -38,7 +39,7 @@ where
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         out.push_sql("SELECT ");
-        out.push_identifier(Vc::NAME)?;
+        push_column::<Vc, DB>(&mut out)?;
         out.push_sql(", ");
         if let Some(soft_delete) = self.soft_delete {
             out.push_sql("CASE WHEN ");

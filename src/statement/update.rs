@@ -32,7 +32,7 @@ pub struct ReturningClause<S>(pub(super) S);
 impl<T: QuerySource, W, Ch, Vc, E, G, R, DB> QueryFragment<DB>
     for CheckedUpdate<T, W, Ch, Vc, E, G, R>
 where
-    DB: Backend,
+    DB: Dialect,
     T::FromClause: QueryFragment<DB>,
     W: QueryFragment<DB>,
     Ch: QueryFragment<DB>,

@@ -55,9 +55,7 @@ where
         let patience = run.left().map_or(patience, |left| {
             patience.min(left.max(Duration::from_millis(1)))
         });
-        let mut conn = pool
-            .get_timeout(patience)
-            .map_err(|error| Error::Pool(error))?;
+        let mut conn = pool.get_timeout(patience).map_err(Error::Pool)?;
         let (result, seen) = attempt(&mut *conn, &run, &mut f);
         drop(conn);
         let Err(error) = result else { return result };

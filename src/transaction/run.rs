@@ -74,7 +74,7 @@ impl<'r> Run<'r> {
                     attempts,
                     elapsed,
                     last: fault,
-                    conflict: seen.conflict.clone(),
+                    conflict: seen.conflict.clone().map(Box::new),
                 };
                 tell(observer, |observer| observer.exhausted(&exhausted));
                 Next::Exhausted(Error::RetriesExhausted(exhausted))

@@ -405,12 +405,12 @@ impl<C: Driver> TransactionManager<Tx<'_, C>> for TxManager {
     }
 }
 
-/// Tells Diesel that the innermost savepoint is gone.
+/// Tells Diesel that the innermost savepoint is gone, unless it knows: SQLite's connection notices by itself after a batch.
 fn leave_savepoint<C: Connection>(conn: &mut C) -> QueryResult<()> {
     match C::TransactionManager::transaction_manager_status_mut(conn) {
-        TransactionManagerStatus::Valid(status) => {
+        TransactionManagerStatus::Valid(status) if status.transaction_depth().is_some() => {
             status.change_transaction_depth(TransactionDepthChange::DecreaseDepth)
         }
-        TransactionManagerStatus::InError => Ok(()),
+        _ => Ok(()),
     }
 }

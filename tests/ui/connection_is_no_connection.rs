@@ -13,7 +13,9 @@ struct Product {
     version: i64,
 }
 
+struct Handle(SqliteConnection);
+
 fn main() {
-    let mut conn = 5;
+    let mut conn = Handle(SqliteConnection::establish(":memory:").unwrap());
     let _ = conn.fetch::<Product>(1);
 }

@@ -15,6 +15,8 @@ struct Product {
 
 fn main() -> diesel_occ::Result<()> {
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
-    conn.modify(1, Mode::optimistic(), |product: &mut Product| product.version)?;
+    conn.modify(1, Mode::optimistic(), |product: &mut Product| {
+        product.version
+    })?;
     Ok(())
 }

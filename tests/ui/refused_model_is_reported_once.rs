@@ -18,6 +18,8 @@ fn main() -> diesel_occ::Result<()> {
     let product = conn.fetch::<Product>(1)?;
     conn.save(&product)?;
     conn.versioned_update(Product::at(1, 7), products::name.eq("lamp"))?;
-    conn.modify(1, Mode::optimistic(), |product: &mut Product| product.name.clear())?;
+    conn.modify(1, Mode::optimistic(), |product: &mut Product| {
+        product.name.clear()
+    })?;
     Ok(())
 }

@@ -24,7 +24,10 @@ fn main() -> diesel_occ::Result<()> {
          INSERT INTO order_lines VALUES (1, 2, 3, 7);",
     )?;
     let line = conn.fetch::<OrderLine>((1, 2))?;
-    assert_eq!((line.order_id, line.number, line.amount, line.version), (1, 2, 3, 7));
+    assert_eq!(
+        (line.order_id, line.number, line.amount, line.version),
+        (1, 2, 3, 7)
+    );
     assert_eq!(line.row_key(), (1, 2));
     assert_eq!(conn.save(&OrderLine { amount: 4, ..line })?.version, 8);
     assert_eq!(conn.fetch::<OrderLine>((1, 2))?.amount, 4);

@@ -58,8 +58,15 @@ fn main() -> diesel_occ::Result<()> {
     )?;
     let product = conn.fetch::<Product>(1)?;
     assert_eq!(product.id, ProductId(1));
-    conn.save(&Product { stock: Stock(2), r#type: "desk".into(), ..product })?;
+    conn.save(&Product {
+        stock: Stock(2),
+        r#type: "desk".into(),
+        ..product
+    })?;
     let product = conn.fetch::<Product>(1)?;
-    assert_eq!((product.stock.0, product.r#type.as_str(), product.version), (2, "desk", 8));
+    assert_eq!(
+        (product.stock.0, product.r#type.as_str(), product.version),
+        (2, "desk", 8)
+    );
     Ok(())
 }

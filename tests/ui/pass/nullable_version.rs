@@ -23,7 +23,10 @@ fn main() -> diesel_occ::Result<()> {
          INSERT INTO products VALUES (1, 'lamp', NULL);",
     )?;
     let product = conn.fetch::<Product>(1)?;
-    let saved = conn.save(&Product { name: "desk".into(), ..product })?;
+    let saved = conn.save(&Product {
+        name: "desk".into(),
+        ..product
+    })?;
     assert_eq!((saved.id, saved.version), (1, Some(1)));
     assert_eq!(conn.save(&saved)?.version, Some(2));
     Ok(())

@@ -23,8 +23,15 @@ fn main() -> diesel_occ::Result<()> {
          INSERT INTO notes VALUES (1, 'draft', FALSE, 7);",
     )?;
     let note = conn.fetch::<Note>(1)?;
-    conn.save(&Note { text: "final".into(), gone: true, ..note })?;
+    conn.save(&Note {
+        text: "final".into(),
+        gone: true,
+        ..note
+    })?;
     let note = conn.fetch::<Note>(1)?;
-    assert_eq!((note.id, note.text.as_str(), note.gone, note.version), (1, "final", false, 8));
+    assert_eq!(
+        (note.id, note.text.as_str(), note.gone, note.version),
+        (1, "final", false, 8)
+    );
     Ok(())
 }

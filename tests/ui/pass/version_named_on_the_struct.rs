@@ -24,7 +24,9 @@ fn main() -> diesel_occ::Result<()> {
         "CREATE TABLE products (id BIGINT PRIMARY KEY, name TEXT NOT NULL, lock_version INTEGER NOT NULL);
          INSERT INTO products VALUES (1, 'lamp', 7);",
     )?;
-    let saved = conn.modify(1, Mode::optimistic(), |product: &mut Product| product.title.push('s'))?;
+    let saved = conn.modify(1, Mode::optimistic(), |product: &mut Product| {
+        product.title.push('s')
+    })?;
     assert_eq!((saved.revision, saved.title.as_str()), (8, "lamps"));
     assert_eq!(conn.fetch::<Product>(1)?.title, "lamps");
     Ok(())

@@ -26,7 +26,12 @@ fn main() -> diesel_occ::Result<()> {
          INSERT INTO notes VALUES (1, 'draft', 'ann', NULL, 7);",
     )?;
     let note = conn.fetch::<Note>(1)?;
-    conn.save(&Note { text: "final".into(), made_by: "bob".into(), deleted_at: Some("now".into()), ..note })?;
+    conn.save(&Note {
+        text: "final".into(),
+        made_by: "bob".into(),
+        deleted_at: Some("now".into()),
+        ..note
+    })?;
     let note = conn.fetch::<Note>(1)?;
     assert_eq!((note.id, note.text.as_str(), note.version), (1, "final", 8));
     assert_eq!((note.made_by.as_str(), note.deleted_at), ("ann", None));

@@ -9,12 +9,12 @@ diesel::table! {
 #[diesel(table_name = products)]
 struct Product {
     id: i64,
-    name: i32,
+    name: String,
     version: i64,
 }
 
 fn main() -> diesel_occ::Result<()> {
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
-    conn.fetch::<Product>(1)?;
+    conn.unchecked_update(Product::at(1, 7), products::name.eq("lamp"))?;
     Ok(())
 }
