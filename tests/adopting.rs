@@ -703,11 +703,14 @@ fn row_o8_without_a_version_a_writer_that_knows_none_is_noticed_by_the_triggers_
     assert_eq!(legacy_version(&mut conn, 42), Some(2));
 
     let shop = Shop::legacy(&[REQUIRED]);
-    assert_raised(at_a_prompt(&shop, typed), MUST_MOVE);
-    assert_raised(
-        at_a_prompt(&shop, "UPDATE products SET version = NULL"),
-        MUST_MOVE,
-    );
+    for statement in [
+        typed,
+        "UPDATE products SET version = NULL",
+        "UPDATE products SET version = 0",
+        "UPDATE products SET version = 2",
+    ] {
+        assert_raised(at_a_prompt(&shop, statement), MUST_MOVE);
+    }
 }
 
 #[test]

@@ -23,6 +23,8 @@ impl Seen {
                 fault: conflict.is_retryable().then_some(Fault::Conflict),
                 conflict: Some(conflict.clone()),
             },
+            // The policy's own time is up.
+            Error::LockTimeout(_) => Seen::default(),
             other => Seen {
                 fault: Some(Fault::of(other)),
                 conflict: None,
