@@ -715,16 +715,16 @@ fn row_o8_without_a_version_a_writer_that_knows_none_is_noticed_by_the_triggers_
 
 #[test]
 fn adopting_rows_without_a_version_can_be_given_0_later() {
-    let shop = Shop::legacy(&[]);
-    let mut conn = shop.connect();
-    conn.touch(legacy::Product::at(43, None)).unwrap();
-    at_a_prompt(
-        &shop,
-        "UPDATE products SET version = 0 WHERE version IS NULL",
-    )
-    .unwrap();
-    assert_eq!((version(&mut conn, 42), version(&mut conn, 43)), (0, 1));
-    conn.touch(Product::at(42, 0)).unwrap();
+    let give_0 = "UPDATE products SET version = 0 WHERE version IS NULL";
+    for triggers in [&[][..], &[BUMP]] {
+        let shop = Shop::legacy(triggers);
+        let mut conn = shop.connect();
+        conn.touch(legacy::Product::at(43, None)).unwrap();
+        at_a_prompt(&shop, give_0).unwrap();
+        assert_eq!((version(&mut conn, 42), version(&mut conn, 43)), (0, 1));
+        conn.touch(Product::at(42, 0)).unwrap();
+    }
+    assert_raised(at_a_prompt(&Shop::legacy(&[REQUIRED]), give_0), MUST_MOVE);
 }
 
 // ---- and back -----------------------------------------------------------------------------------------------
@@ -803,5 +803,20 @@ fn adopting_the_files_serve_a_table_of_another_name_and_key() {
                 assert_eq!(version, 0);
             }
         }
+    }
+}
+
+#[test]
+fn adopting_the_guide_page_shows_the_files_as_they_are() {
+    let page = include_str!("../src/guide/adopting.md");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/adopting/sqlite");
+    for migration in [COLUMN, BUMP, REQUIRED] {
+        let text = std::fs::read_to_string(folder.join(migration).join("up.sql")).unwrap();
+        let statements: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("--"))
+            .collect();
+        let shown = format!("```sql\n{}\n```", statements.join("\n"));
+        assert!(page.contains(&shown), "{shown}");
     }
 }

@@ -18,16 +18,24 @@ fn row_r7_the_connection_is_back_in_the_pool_while_it_sleeps() {
     let timer = FakeTimer::new(1.0).on_sleep(move || {
         assert_eq!(watched.state().idle_connections, 1, "held while asleep");
         // The only connection of the pool works for others meanwhile.
-        watched.get().unwrap().unchecked_touch(Product::key(43)).unwrap();
+        watched
+            .get()
+            .unwrap()
+            .unchecked_touch(Product::key(43))
+            .unwrap();
     });
     let mut runs = 0;
-    let version = retry_on(&pool, &Retry::default().timer(timer.clone()), |tx| -> Result<i64, App> {
-        runs += 1;
-        if runs < 4 {
-            tx.touch(Product::at(42, 1))?;
-        }
-        Ok(tx.fetch::<Product>(43)?.version)
-    })
+    let version = retry_on(
+        &pool,
+        &Retry::default().timer(timer.clone()),
+        |tx| -> Result<i64, App> {
+            runs += 1;
+            if runs < 4 {
+                tx.touch(Product::at(42, 1))?;
+            }
+            Ok(tx.fetch::<Product>(43)?.version)
+        },
+    )
     .unwrap();
     assert_eq!((version, timer.slept()), (4, vec![2, 4, 8]));
 }
@@ -36,19 +44,26 @@ fn row_r7_the_connection_is_back_in_the_pool_while_it_sleeps() {
 fn row_r7_after_a_broken_connection_it_takes_another_one() {
     let bed = sqlite_bare();
     let pool = pool(bed.url(), 1);
-    pool.get().unwrap().batch_execute("CREATE TEMP TABLE mark (x)").unwrap();
+    pool.get()
+        .unwrap()
+        .batch_execute("CREATE TEMP TABLE mark (x)")
+        .unwrap();
     let mut seen = vec![];
-    retry_on(&pool, &Retry::default().timer(FakeTimer::new(0.0)), |tx| -> Result<(), App> {
-        let old = diesel::sql_query("SELECT * FROM mark").execute(tx).is_ok();
-        seen.push(old);
-        if old {
-            // What Diesel does to a connection that the server has dropped.
-            break_it(tx.conn()?);
+    retry_on(
+        &pool,
+        &Retry::default().timer(FakeTimer::new(0.0)),
+        |tx| -> Result<(), App> {
+            let old = diesel::sql_query("SELECT * FROM mark").execute(tx).is_ok();
+            seen.push(old);
+            if old {
+                // What Diesel does to a connection that the server has dropped.
+                break_it(tx.conn()?);
+                tx.touch(Product::at(42, 7))?;
+            }
             tx.touch(Product::at(42, 7))?;
-        }
-        tx.touch(Product::at(42, 7))?;
-        Ok(())
-    })
+            Ok(())
+        },
+    )
     .unwrap();
     assert_eq!(seen, [true, false]);
     assert_eq!(sqlite(bed.url()).fetch::<Product>(42).unwrap().version, 8);
@@ -65,7 +80,10 @@ fn row_r7_on_one_connection_a_broken_connection_is_not_retried() {
         tx.touch(Product::at(42, 7))?;
         Ok(())
     });
-    assert!(matches!(&result, Err(App::Occ(error)) if Fault::of(error) == Fault::ConnectionLost), "{result:?}");
+    assert!(
+        matches!(&result, Err(App::Occ(error)) if Fault::of(error) == Fault::ConnectionLost),
+        "{result:?}"
+    );
     assert_eq!(runs, 1);
 }
 
@@ -82,8 +100,13 @@ fn bad_input_a_pool_that_is_exhausted_is_a_typed_error_within_the_deadline() {
             Ok(())
         })
     });
-    let Err(App::Occ(error @ Error::Pool(_))) = result else { panic!("{result:?}") };
-    assert_eq!((error.to_string().as_str(), format!("{error:?}").as_str()), ("no connection from the pool", "Pool"));
+    let Err(App::Occ(error @ Error::Pool(_))) = result else {
+        panic!("{result:?}")
+    };
+    assert_eq!(
+        (error.to_string().as_str(), format!("{error:?}").as_str()),
+        ("no connection from the pool", "Pool")
+    );
     // Nothing was stored, and the pool works.
     assert_eq!(pool.get().unwrap().fetch::<Product>(42).unwrap().version, 7);
 }
@@ -97,8 +120,14 @@ fn row_r7_no_connection_goes_back_with_a_transaction_open() {
             tx.batch_execute(end)?;
             Ok(())
         });
-        assert!(matches!(result, Err(App::Occ(Error::TransactionEnded(_)))), "{end}: {result:?}");
-        pool.get().unwrap().batch_execute("BEGIN; ROLLBACK").unwrap();
+        assert!(
+            matches!(result, Err(App::Occ(Error::TransactionEnded(_)))),
+            "{end}: {result:?}"
+        );
+        pool.get()
+            .unwrap()
+            .batch_execute("BEGIN; ROLLBACK")
+            .unwrap();
     }
 }
 

@@ -5,7 +5,7 @@ use super::write::{aim, missing, settle};
 use crate::backend::{Driver, depth};
 use crate::error::{Error, KeyChanged, Result};
 use crate::fault::{Fault, classify};
-use crate::model::{NoGuard, Record};
+use crate::model::{NoGuard, Record, RowVersion, Versioned};
 use crate::statement::next_version;
 use crate::transaction::{Next, Run, Seen};
 
@@ -54,6 +54,9 @@ where
     }
 }
 
+/// One attempt. While another connection keeps SQLite busy it starts over with a fresh read: the one who holds the lock may
+/// be changing this very row, and who waits with what was read would only lose the race. Nothing was written meanwhile, so
+/// it is still the same attempt; and where the row has not changed the closure does not run again.
 fn once<M, C, O>(
     conn: &mut C,
     key: &M::Key,
@@ -65,13 +68,73 @@ where
     M: Record<C::Backend>,
     O: Edit,
 {
-    let mut model =
-        patiently(conn, run, |conn| M::load(conn, key))?.ok_or_else(|| missing::<M>(key))?;
-    let row = model.row_version();
+    let mut unsaved = None;
+    let mut tries = 0;
+    loop {
+        match (pass(conn, key, &mut unsaved, f), run) {
+            (Err(Failed::Ours(Error::Database(error))), Some(run))
+                if classify(conn.server().faults, &error).fault == Fault::Busy =>
+            {
+                if !run.wait_after(tries) {
+                    return Err(run.lock_timeout("the database").into());
+                }
+                tries += 1;
+            }
+            (result, _) => return result,
+        }
+    }
+}
+
+/// A model as the closure has left it, and the row it was read from.
+struct Unsaved<M: Versioned> {
+    model: M,
+    row: RowVersion<M>,
+}
+
+/// Read, closure, write. What could not be sent stays in `unsaved` for the next pass.
+fn pass<M, C, O>(
+    conn: &mut C,
+    key: &M::Key,
+    unsaved: &mut Option<Unsaved<M>>,
+    f: &mut impl FnMut(&mut M) -> O,
+) -> Result<M, Failed<O::Error>>
+where
+    C: Driver,
+    M: Record<C::Backend>,
+    O: Edit,
+{
+    let read = M::load(conn, key)?.ok_or_else(|| missing::<M>(key))?;
+    let row = read.row_version();
+    let mut edited = match unsaved.take() {
+        Some(unsaved) if unsaved.row == row => unsaved,
+        _ => Unsaved {
+            model: edit(read, &row, f)?,
+            row,
+        },
+    };
+    let new = next_version(&edited.row)?;
+    let aim = aim(conn, &edited.row)?;
+    match edited.model.write(conn, aim) {
+        Ok(rows) => settle(conn, rows, &edited.row, None::<&NoGuard>)?,
+        Err(error) => {
+            *unsaved = Some(edited);
+            return Err(Error::from(error).into());
+        }
+    }
+    edited.model.set_version(new.version);
+    Ok(edited.model)
+}
+
+/// The model as the closure leaves it.
+fn edit<M: Versioned, O: Edit>(
+    mut model: M,
+    row: &RowVersion<M>,
+    f: &mut impl FnMut(&mut M) -> O,
+) -> Result<M, Failed<O::Error>> {
     f(&mut model).done().map_err(Failed::Closure)?;
     let changed = model.row_key();
     if changed != row.key {
-        let (key, changed) = (format!("{key:?}"), format!("{changed:?}"));
+        let (key, changed) = (format!("{:?}", row.key), format!("{changed:?}"));
         return Err(Error::KeyChanged(KeyChanged {
             table: M::TABLE,
             key,
@@ -79,30 +142,5 @@ where
         })
         .into());
     }
-    let new = next_version(&row)?;
-    let aim = aim(conn, &row)?;
-    let rows = patiently(conn, run, |conn| Ok(model.write(conn, aim)?))?;
-    settle(conn, rows, &row, None::<&NoGuard>)?;
-    model.set_version(new.version);
     Ok(model)
-}
-
-/// Sends a statement again while another connection keeps SQLite busy: nothing was read or written, so it is no attempt.
-fn patiently<C: Driver, T>(
-    conn: &mut C,
-    run: Option<&Run<'_>>,
-    mut statement: impl FnMut(&mut C) -> Result<T>,
-) -> Result<T> {
-    loop {
-        match (statement(conn), run) {
-            (Err(Error::Database(error)), Some(run))
-                if classify(conn.server().faults, &error).fault == Fault::Busy =>
-            {
-                if !run.wait_a_little() {
-                    return Err(run.lock_timeout("the database"));
-                }
-            }
-            (result, _) => return result,
-        }
-    }
 }

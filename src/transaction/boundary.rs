@@ -39,7 +39,7 @@ impl Refused {
 /// Begins with the intent to write; on SQLite tries again until the policy's time is up.
 pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<(), Refused> {
     let server = conn.server();
-    loop {
+    for tries in 0.. {
         match conn.begin_to_write() {
             Ok(()) => break,
             Err(error) => {
@@ -47,7 +47,7 @@ pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<(), Refuse
                 if verdict.fault != Fault::Busy {
                     return Err(Refused::by(error, verdict));
                 }
-                if !run.wait_a_little() {
+                if !run.wait_after(tries) {
                     return Err(Refused::finally(
                         run.lock_timeout("the write lock of the database"),
                     ));
@@ -89,6 +89,7 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>) -> Commit {
     }
     let server = conn.server();
     let mut sql = "RELEASE SAVEPOINT occ_guard; COMMIT";
+    let mut tries = 0;
     loop {
         let error = match conn.batch_execute(sql) {
             Ok(()) => {
@@ -99,8 +100,9 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>) -> Commit {
         };
         let verdict = classify(server.faults, &error);
         if verdict.fault == Fault::Busy && server.commit_can_be_tried_again {
-            if run.wait_a_little() {
+            if run.wait_after(tries) {
                 sql = "COMMIT";
+                tries += 1;
                 continue;
             }
             return refuse(

@@ -8,9 +8,17 @@ use crate::error::{Error, LockTimeout, RetriesExhausted};
 use crate::fault::Fault;
 use std::time::{Duration, Instant};
 
-/// The longest wait between two tries for SQLite's write lock. Its own busy handler sleeps ever longer, and with eight
-/// writers the first ones starve.
-const TRY: Duration = Duration::from_millis(2);
+/// The longest wait before the next try for SQLite's write lock, by the number of tries so far. Its own busy handler sleeps
+/// ever longer, so that of eight writers the first ones starve; here who has waited long looks more often than who comes
+/// new.
+fn longest_wait(tries: u32) -> Duration {
+    Duration::from_micros(match tries {
+        0..4 => 2_000,
+        4..8 => 1_000,
+        8..16 => 500,
+        _ => 250,
+    })
+}
 
 pub(crate) struct Run<'r> {
     retry: &'r Retry,
@@ -86,9 +94,9 @@ impl<'r> Run<'r> {
         self.retry.clock().sleep(delay);
     }
 
-    /// Waits a short time before the next try for a lock; false when the policy's time is up.
-    pub(crate) fn wait_a_little(&self) -> bool {
-        let delay = jittered(self.retry.clock(), TRY);
+    /// Waits a short time after so many tries for a lock; false when the policy's time is up.
+    pub(crate) fn wait_after(&self, tries: u32) -> bool {
+        let delay = jittered(self.retry.clock(), longest_wait(tries));
         let remains = self.remains(delay);
         if remains {
             self.sleep(delay);

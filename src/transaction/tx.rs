@@ -247,6 +247,8 @@ impl<C: Driver> Driver for Tx<'_, C> {
             Error::LockUnavailable(_) | Error::LockTimeout(_) => {
                 self.state.seen.fault = Some(Fault::LockTimeout)
             }
+            // Found before any statement was sent.
+            Error::Database(error @ DieselError::BrokenTransactionManager) => self.state.see(error),
             Error::TooManyRows(TooManyRows { written: true, .. }) => {
                 self.state.ended.get_or_insert(Ended::By(Fault::Permanent));
             }
