@@ -1,4 +1,74 @@
-//! Temporary front door.
+//! Optimistic concurrency for [Diesel](diesel): a version column, writes that are checked by it, and a retry that owns the
+//! transaction.
+//!
+//! Two requests read the same row, both compute a new value, and the second write destroys the first: nothing failed, the
+//! data is simply wrong. Here a model declares its version column, every write says which version it was computed from, and
+//! the affected row count decides.
+//!
+//! ```
+//! use diesel::prelude::*;
+//! use diesel_occ::prelude::*;
+//!
+//! diesel::table! {
+//!     products (id) { id -> BigInt, name -> Text, stock -> Integer, version -> BigInt, }
+//! }
+//!
+//! #[derive(Debug, Clone, Queryable, Versioned)]
+//! #[diesel(table_name = products)]
+//! struct Product { id: i64, name: String, stock: i32, version: i64 }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let mut conn = SqliteConnection::establish(":memory:")?;
+//! # diesel::sql_query("CREATE TABLE products (id BIGINT PRIMARY KEY, name TEXT NOT NULL, stock INTEGER NOT NULL, version BIGINT NOT NULL DEFAULT 0)").execute(&mut conn)?;
+//! # diesel::sql_query("INSERT INTO products (id, name, stock) VALUES (42, 'tea', 5)").execute(&mut conn)?;
+//! // Read, change, save; after a lost race once more, on fresh data.
+//! conn.modify(42, Mode::optimistic(), |product: &mut Product| product.stock -= 1)?;
+//!
+//! // What a form was filled in from, held against what is stored now.
+//! let row = conn.versioned_update(Product::at(42, 1), products::name.eq("green tea"))?;
+//! assert_eq!(row, Product::at(42, 2));
+//!
+//! // Several rows, all or none.
+//! conn.transact(&Retry::default(), |tx| -> diesel_occ::Result<()> {
+//!     let product = tx.fetch::<Product>(42)?;
+//!     tx.versioned_update(&product, products::stock.eq(product.stock - 1))?;
+//!     Ok(())
+//! })?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where things are
+//!
+//! | to | look at |
+//! |---|---|
+//! | declare the version of a model | [`Versioned`] |
+//! | read and write rows, run transactions | [`VersionedConnection`] |
+//! | write generic code over models and connections | [`Record`], [`VersionedConnection`] |
+//! | stay in Diesel's query builder | [`UpdateIf`] |
+//! | say how often and how long | [`Retry`], [`Mode`], [`Timer`], [`Observer`] |
+//! | work inside a transaction | [`Tx`] |
+//! | act on what went wrong | [`Error`], [`Conflict`], [`Fault`] |
+//! | set up SQLite | [`sqlite::Setup`] |
+//! | read about it, a task a page | [`guide`] |
+//!
+//! # Features
+//!
+//! | feature | default | |
+//! |---|---|---|
+//! | `sqlite` | yes | SQLite from 3.35 |
+//! | `postgres`, `mysql` | | PostgreSQL; MySQL and MariaDB. They compile; no test of this version runs on them yet |
+//! | `r2d2` | yes | `retry_on` a pool, [`sqlite::Setup`] as its customizer |
+//! | `backoff` | yes | the ceiling of the delays from the `backoff` crate, which has no maintainer; without it an own schedule of the same shape |
+//! | `tracing` | | an event for each conflict, retry and exhausted policy |
+//! | `serde` | | `Serialize` and `Deserialize` for [`RowVersion`], `Serialize` for [`Conflict`] |
+//!
+//! # Limits
+//!
+//! A writer that knows no version, such as another program or a person at a prompt, is not noticed unless the database has
+//! one of the triggers of [`guide::adopting`]. On SQLite a transaction holds the write lock of the whole database from its
+//! beginning. A `COMMIT` or `ROLLBACK` that is sent as SQL inside a transaction is found out, but not undone.
+
 #![deny(missing_docs, unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -51,3 +121,8 @@ pub mod prelude {
         VersionedConnection,
     };
 }
+
+/// The README's page of the API compiles as it stands there.
+#[cfg(all(doctest, feature = "sqlite", feature = "r2d2"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
