@@ -119,6 +119,9 @@ impl<Vc: Column, E> Check<Vc, E> {
 pub(super) struct Target<F, W> {
     pub(super) from: F,
     pub(super) rows: W,
+    /// Whether `rows` are a key for certain. Every statement is walked three times, and to ask a fragment whether it is
+    /// empty is one more walk.
+    pub(super) by_key: bool,
     pub(super) soft_delete: Option<crate::model::SoftDelete>,
     /// Whether the statement makes sure that the target is one row.
     pub(super) alone: bool,
@@ -160,7 +163,7 @@ impl<F, W> Target<F, W> {
         E: QueryFragment<DB>,
     {
         self.rows.walk_ast(out.reborrow())?;
-        if self.rows.is_noop(out.backend())? {
+        if !self.by_key && self.rows.is_noop(out.backend())? {
             out.push_sql(" WHERE 1 = 1");
         }
         if let Some(soft_delete) = self.soft_delete {

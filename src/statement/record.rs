@@ -47,7 +47,8 @@ where
     DB: QueryMetadata<(M::VersionSql, Integer)>,
 {
     fn write<C: Driver<Backend = DB>>(&self, conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
-        let query = shape::update(aim, self.changes(), None::<&NoGuard>);
+        let mut query = shape::update(aim, self.changes(), None::<&NoGuard>);
+        query.empty = Some(query.changes.is_noop(&conn.backend())?);
         match (aim.version.is_none_or(M::Version::is_null), aim.alone) {
             (true, _) => conn.execute_returning_count(&query),
             (false, false) => conn.execute_returning_count(&fixed::<M, WRITE, _>(query)),
@@ -56,7 +57,8 @@ where
     }
 
     fn bump<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
-        let query = shape::update(aim, NoChanges::<M::Table>::new(), None::<&NoGuard>);
+        let mut query = shape::update(aim, NoChanges::<M::Table>::new(), None::<&NoGuard>);
+        query.empty = Some(true);
         match (aim.version.is_none_or(M::Version::is_null), aim.alone) {
             (true, _) => conn.execute_returning_count(&query),
             (false, false) => conn.execute_returning_count(&fixed::<M, BUMP, _>(query)),
@@ -104,8 +106,9 @@ where
         C: Driver<Backend = DB>,
         G: Guard<M, DB>,
     {
-        let query = shape::update(aim, self, guard);
+        let mut query = shape::update(aim, self, guard);
         let backend = conn.backend();
+        query.empty = Some(query.changes.is_noop(&backend)?);
         version_in_changes::refuse::<M::VersionColumn, _, DB>(
             &query.changes,
             &backend,
@@ -150,6 +153,7 @@ where
         let CheckedUpdate {
             target,
             changes,
+            empty,
             check,
             guard,
             returning: _,
@@ -167,6 +171,7 @@ where
             CheckedUpdate::<M::Table, _, _, _, _, _, _> {
                 target,
                 changes,
+                empty,
                 check,
                 guard,
                 returning,

@@ -70,6 +70,7 @@ fn target<M: Shape>(aim: Aim<'_, M>) -> Target<From<M>, M::Rows> {
     Target {
         from: M::table().from_clause(),
         rows: M::rows(aim.key),
+        by_key: true,
         // An unchecked write reaches a row that is marked as deleted, so that it can be brought back.
         soft_delete: aim.version.and(M::SOFT_DELETE),
         alone: aim.alone,
@@ -94,6 +95,7 @@ where
     }
     CheckedUpdate {
         target,
+        empty: None,
         changes: changes.as_changeset(),
         check,
         guard,

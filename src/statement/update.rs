@@ -14,6 +14,8 @@ use diesel::result::QueryResult;
 pub struct CheckedUpdate<T: QuerySource, W, Ch, Vc, E, G = crate::model::NoGuard, R = NoReturning> {
     pub(super) target: Target<T::FromClause, W>,
     pub(super) changes: Ch,
+    /// Whether the changes are nothing, where that is known already.
+    pub(super) empty: Option<bool>,
     pub(super) check: Check<Vc, E>,
     pub(super) guard: Option<G>,
     pub(super) returning: R,
@@ -45,7 +47,11 @@ where
         out.push_sql("UPDATE ");
         self.target.from.walk_ast(out.reborrow())?;
         out.push_sql(" SET ");
-        if !self.changes.is_noop(out.backend())? {
+        let empty = match self.empty {
+            Some(empty) => empty,
+            None => self.changes.is_noop(out.backend())?,
+        };
+        if !empty {
             self.changes.walk_ast(out.reborrow())?;
             out.push_sql(", ");
         }

@@ -122,11 +122,13 @@ pub trait UpdateIf: IntoUpdateTarget<Table: Table> + Sized {
         let target = Target {
             from: query.table.from_clause(),
             rows: query.where_clause,
+            by_key: false,
             soft_delete: None,
             alone: false,
         };
         UncheckedUpdate(CheckedUpdate {
             target,
+            empty: None,
             changes: changes.as_changeset(),
             check: Check::growing(Vc::SqlType::MAX, Vc::SqlType::NULLABLE),
             guard: None,
@@ -164,6 +166,7 @@ impl<T: Table, W, Vc, V: VersionValue> Find<T, W, Vc, V> {
             Target {
                 from: self.from,
                 rows: self.rows,
+                by_key: false,
                 soft_delete: None,
                 alone,
             },
@@ -272,6 +275,7 @@ where
         (
             CheckedUpdate {
                 target,
+                empty: None,
                 changes: self.changes,
                 check,
                 guard: None,
