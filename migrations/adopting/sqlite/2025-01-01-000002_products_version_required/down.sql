@@ -1,0 +1,1 @@
+DROP TRIGGER products_version_required;
