@@ -120,8 +120,9 @@ pub trait VersionedConnection: Driver + Sized {
         })
     }
 
-    /// [`versioned_update`](VersionedConnection::versioned_update) that answers the whole row as it is stored: with what
-    /// triggers and defaults made of it. One statement with RETURNING; a write and a read on MySQL, MariaDB and a
+    /// [`versioned_update`](VersionedConnection::versioned_update) that answers the whole row as it is stored, with what
+    /// defaults and BEFORE triggers made of it. One statement with RETURNING, which on SQLite does not see what AFTER
+    /// triggers write (<https://www.sqlite.org/lang_returning.html>); a write and a read on MySQL, MariaDB and a
     /// `MultiConnection`, where outside a transaction somebody else may have been there in between.
     ///
     /// # Errors
@@ -192,7 +193,7 @@ pub trait VersionedConnection: Driver + Sized {
     /// as saved, at its new version; the argument is untouched. One statement.
     ///
     /// Fields that are skipped, and columns that triggers write, come back as they were in the argument:
-    /// [`versioned_update_returning`](VersionedConnection::versioned_update_returning) reads them.
+    /// [`fetch`](VersionedConnection::fetch) reads them.
     ///
     /// # Errors
     ///

@@ -10,7 +10,7 @@ pub(crate) struct Row {
     #[allow(dead_code, reason = "documents the row")]
     pub(crate) name: &'static str,
     /// How its text begins.
-    text: &'static str,
+    pub(super) text: &'static str,
     fault: Fault,
     /// Whether the server has ended the whole transaction with it.
     ends: bool,

@@ -1,6 +1,7 @@
 //! The version in a statement: how SET moves it, and what WHERE asks of it.
 
-use crate::backend::Dialect;
+use crate::backend::{Dialect, Driver, depth};
+use crate::error::Result;
 use crate::model::VersionValue;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_source::Column;
@@ -172,6 +173,11 @@ impl<F, W> Target<F, W> {
         }
         check.push_condition(out)
     }
+}
+
+/// Whether the statement itself must make sure that it hits one row: outside a transaction nothing could take it back.
+pub(crate) fn must_be_alone<C: Driver>(conn: &mut C) -> Result<bool> {
+    Ok(depth(conn)? == 0 && conn.server().counts_its_own_rows)
 }
 
 /// The name of a column in quotes. Diesel's `push_identifier` copies every name to double the quotes in it; one that has

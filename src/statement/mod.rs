@@ -3,6 +3,7 @@
 mod check;
 mod delete;
 mod explain;
+mod one_row;
 mod record;
 mod run;
 mod shape;
@@ -11,9 +12,11 @@ mod unchecked;
 mod update;
 mod update_if;
 mod version_in_changes;
+mod words;
 
+pub use one_row::{DeleteOneIf, UpdateOneIf};
 pub use unchecked::{UncheckedUpdate, VersionSql};
-pub use update_if::{DeleteOneIf, UpdateIf, UpdateOneIf};
+pub use update_if::UpdateIf;
 
+pub(crate) use check::must_be_alone;
 pub(crate) use explain::{Refusal, next_version, too_many};
-pub(crate) use update_if::must_be_alone;

@@ -1,8 +1,8 @@
 //! The plain Diesel query behind a write: nobody looks at its count but the caller.
 
 use super::update::CheckedUpdate;
-use super::update_if::table_name;
 use super::version_in_changes;
+use super::words::table_name;
 use crate::backend::Driver;
 use crate::error::Result;
 use diesel::backend::Backend;

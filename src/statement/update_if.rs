@@ -1,22 +1,13 @@
-//! The checked write for people who live in Diesel's query builder.
+//! The writes for people who live in Diesel's query builder.
 
 use super::check::{Check, Target};
-use super::delete::CheckedDelete;
-use super::explain::{Refusal, too_many};
-use super::run::load_all;
-use super::states::{States, state};
+use super::one_row::{DeleteOneIf, Find, UpdateOneIf};
 use super::unchecked::{UncheckedUpdate, VersionSql};
 use super::update::{CheckedUpdate, NoReturning};
-use super::version_in_changes;
-use crate::backend::{Dialect, Driver, depth};
-use crate::error::{Error, Result};
-use crate::model::{NoGuard, State, VersionValue};
-use diesel::deserialize::FromSqlRow;
-use diesel::expression::{AsExpression, Expression, QueryMetadata};
-use diesel::query_builder::{AsChangeset, IntoUpdateTarget, QueryBuilder, QueryFragment};
+use crate::model::{NoGuard, VersionValue};
+use diesel::expression::{AsExpression, Expression};
+use diesel::query_builder::{AsChangeset, IntoUpdateTarget};
 use diesel::query_source::{Column, QuerySource, Table};
-use diesel::sql_types::Integer;
-use std::marker::PhantomData;
 
 /// Writes that move the version, on anything that Diesel can update: a table, a `find`, a `filter`.
 pub trait UpdateIf: IntoUpdateTarget<Table: Table> + Sized {
@@ -51,10 +42,7 @@ pub trait UpdateIf: IntoUpdateTarget<Table: Table> + Sized {
         V: VersionValue + AsExpression<Vc::SqlType>,
         Ch: AsChangeset<Target = Self::Table>,
     {
-        UpdateOneIf {
-            find: Find::new(self, version, expected),
-            changes: changes.as_changeset(),
-        }
+        UpdateOneIf::new(Find::new(self, version, expected), changes.as_changeset())
     }
 
     /// A delete of the one row of this query, if its version column still holds `expected`. Nothing is sent before
@@ -83,9 +71,7 @@ pub trait UpdateIf: IntoUpdateTarget<Table: Table> + Sized {
         Vc: Column<Table = Self::Table> + Expression<SqlType: VersionSql>,
         V: VersionValue + AsExpression<Vc::SqlType>,
     {
-        DeleteOneIf {
-            find: Find::new(self, version, expected),
-        }
+        DeleteOneIf::new(Find::new(self, version, expected))
     }
 
     /// An update of every row of this query, whatever its version, that moves the version of each by one: who has read one
@@ -138,243 +124,3 @@ pub trait UpdateIf: IntoUpdateTarget<Table: Table> + Sized {
 }
 
 impl<Q: IntoUpdateTarget<Table: Table> + Sized> UpdateIf for Q {}
-
-/// The one row that a query is to be, and the version it is to have.
-struct Find<T: QuerySource, W, Vc, V> {
-    from: T::FromClause,
-    rows: W,
-    expected: V,
-    column: PhantomData<Vc>,
-}
-
-impl<T: Table, W, Vc, V: VersionValue> Find<T, W, Vc, V> {
-    fn new<Q>(query: Q, _: Vc, expected: V) -> Self
-    where
-        Q: IntoUpdateTarget<Table = T, WhereClause = W>,
-    {
-        let query = query.into_update_target();
-        Find {
-            from: query.table.from_clause(),
-            rows: query.where_clause,
-            expected,
-            column: PhantomData,
-        }
-    }
-
-    fn target(self, alone: bool) -> (Target<T::FromClause, W>, V) {
-        (
-            Target {
-                from: self.from,
-                rows: self.rows,
-                by_key: false,
-                soft_delete: None,
-                alone,
-            },
-            self.expected,
-        )
-    }
-}
-
-/// The name of the module that `table!` made: only for the facts of a failure.
-pub(super) fn table_name<T>() -> &'static str {
-    let path = std::any::type_name::<T>();
-    let module = path.strip_suffix("::table").unwrap_or(path);
-    module.rsplit("::").next().unwrap_or(module)
-}
-
-/// The WHERE of a query without its values: what stands for the key in the facts of a failure.
-fn key_in_words<DB: Dialect, W: QueryFragment<DB>>(rows: &W, backend: &DB) -> Result<String> {
-    let mut rendered = DB::query_builder(backend);
-    rows.to_sql(&mut rendered, backend)?;
-    Ok(rendered.finish().trim().to_owned())
-}
-
-/// Whether the statement itself must make sure that it hits one row: outside a transaction nothing could take it back.
-pub(crate) fn must_be_alone<C: Driver>(conn: &mut C) -> Result<bool> {
-    Ok(depth(conn)? == 0 && conn.server().counts_its_own_rows)
-}
-
-/// A checked update of one row, by [`UpdateIf::update_if`].
-#[must_use = "a query does nothing until it is executed"]
-pub struct UpdateOneIf<T: QuerySource, W, Ch, Vc, V> {
-    find: Find<T, W, Vc, V>,
-    changes: Ch,
-}
-
-impl<T, W, Ch, Vc, V> UpdateOneIf<T, W, Ch, Vc, V>
-where
-    T: Table,
-    Vc: Column<Table = T> + Expression<SqlType: VersionSql>,
-    V: VersionValue + AsExpression<Vc::SqlType>,
-{
-    /// Runs it, one round trip, and answers the new version. After a refusal one more statement reads why.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Conflict`] when the row has another version or is not there: nothing was written. `Suppressed`,
-    /// `TooManyRows`, `VersionOverflow` and `VersionInChanges` as for
-    /// [`versioned_update`](crate::VersionedConnection::versioned_update). The key of each is the WHERE of the query,
-    /// without its values.
-    pub fn execute<C>(self, conn: &mut C) -> Result<V>
-    where
-        C: Driver,
-        T::FromClause: QueryFragment<C::Backend>,
-        W: QueryFragment<C::Backend>,
-        Ch: QueryFragment<C::Backend>,
-        V::Expression: QueryFragment<C::Backend>,
-        (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
-        C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
-    {
-        let result = self.run(conn);
-        if let Err(error) = &result {
-            conn.note(error);
-        }
-        result
-    }
-
-    fn run<C>(self, conn: &mut C) -> Result<V>
-    where
-        C: Driver,
-        T::FromClause: QueryFragment<C::Backend>,
-        W: QueryFragment<C::Backend>,
-        Ch: QueryFragment<C::Backend>,
-        V::Expression: QueryFragment<C::Backend>,
-        (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
-        C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
-    {
-        let table = table_name::<T>();
-        let backend = conn.backend();
-        let key = key_in_words(&self.find.rows, &backend)?;
-        let alone = must_be_alone(conn)?;
-        let (query, expected) = self.into_query(alone);
-        let refusal = Refusal {
-            table,
-            key,
-            expected: Some(&expected),
-        };
-        let new = refusal.next(&expected)?;
-        version_in_changes::refuse::<Vc, _, _>(&query.changes, &backend, table, || {
-            refusal.key.clone()
-        })?;
-        match conn.execute_returning_count(&query)? {
-            1 => Ok(new),
-            0 => Err(look_again::<T, W, Vc, V, C>(conn, &query.target, &refusal)?),
-            rows => Err(too_many(table, refusal.key, rows)),
-        }
-    }
-
-    /// The query without the verdict. Its `execute` answers the number of rows: **`Ok(0)` is the conflict**, which is easy to
-    /// overlook, and nothing keeps it to one row.
-    pub fn unchecked_query(self) -> UncheckedUpdate<T, W, Ch, Vc, V::Expression> {
-        UncheckedUpdate(self.into_query(false).0)
-    }
-
-    fn into_query(self, alone: bool) -> (CheckedUpdate<T, W, Ch, Vc, V::Expression>, V) {
-        let (target, expected) = self.find.target(alone);
-        let check = Check::at(&expected, expected.clone().as_expression());
-        (
-            CheckedUpdate {
-                target,
-                empty: None,
-                changes: self.changes,
-                check,
-                guard: None,
-                returning: NoReturning,
-            },
-            expected,
-        )
-    }
-}
-
-/// A checked delete of one row, by [`UpdateIf::delete_if`].
-#[must_use = "a query does nothing until it is executed"]
-pub struct DeleteOneIf<T: QuerySource, W, Vc, V> {
-    find: Find<T, W, Vc, V>,
-}
-
-impl<T, W, Vc, V> DeleteOneIf<T, W, Vc, V>
-where
-    T: Table,
-    Vc: Column<Table = T> + Expression<SqlType: VersionSql>,
-    V: VersionValue + AsExpression<Vc::SqlType>,
-{
-    /// Runs it, one round trip. After a refusal one more statement reads why.
-    ///
-    /// # Errors
-    ///
-    /// As [`UpdateOneIf::execute`].
-    pub fn execute<C>(self, conn: &mut C) -> Result<()>
-    where
-        C: Driver,
-        T::FromClause: QueryFragment<C::Backend>,
-        W: QueryFragment<C::Backend>,
-        V::Expression: QueryFragment<C::Backend>,
-        (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
-        C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
-    {
-        let result = self.run(conn);
-        if let Err(error) = &result {
-            conn.note(error);
-        }
-        result
-    }
-
-    fn run<C>(self, conn: &mut C) -> Result<()>
-    where
-        C: Driver,
-        T::FromClause: QueryFragment<C::Backend>,
-        W: QueryFragment<C::Backend>,
-        V::Expression: QueryFragment<C::Backend>,
-        (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
-        C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
-    {
-        let table = table_name::<T>();
-        let key = key_in_words(&self.find.rows, &conn.backend())?;
-        let (target, expected) = self.find.target(must_be_alone(conn)?);
-        let check = Check::at(&expected, expected.clone().as_expression());
-        let query = CheckedDelete::<T, W, Vc, V::Expression> { target, check };
-        let refusal = Refusal {
-            table,
-            key,
-            expected: Some(&expected),
-        };
-        match conn.execute_returning_count(&query)? {
-            1 => Ok(()),
-            0 => Err(look_again::<T, W, Vc, V, C>(conn, &query.target, &refusal)?),
-            rows => Err(too_many(table, refusal.key, rows)),
-        }
-    }
-}
-
-/// Reads what the refused write has met.
-fn look_again<T, W, Vc, V, C>(
-    conn: &mut C,
-    target: &Target<T::FromClause, W>,
-    refusal: &Refusal<'_, V>,
-) -> Result<Error>
-where
-    T: Table,
-    Vc: Column<Table = T> + Expression,
-    V: VersionValue,
-    C: Driver,
-    T::FromClause: QueryFragment<C::Backend>,
-    W: QueryFragment<C::Backend>,
-    (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
-    C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
-{
-    let query = States::<T, W, Vc, NoGuard> {
-        from: &target.from,
-        rows: &target.rows,
-        soft_delete: None,
-        guard: None,
-        column: PhantomData,
-    };
-    let rows: Vec<(V, i32)> = load_all(conn, query)?;
-    let rows: Vec<(V, State)> = rows
-        .into_iter()
-        .map(|(version, number)| (version, state(number)))
-        .collect();
-    Ok(refusal
-        .cause(&rows)
-        .unwrap_or_else(|| refusal.suppressed(&rows)))
-}

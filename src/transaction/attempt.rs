@@ -2,43 +2,12 @@
 
 use super::boundary::{self, Commit, Refused};
 use super::run::Run;
-use super::tx::{Ended, Tx, TxState};
+use super::seen::{Ended, Seen, TxState};
+use super::tx::Tx;
 use crate::backend::{Driver, depth};
-use crate::error::{Conflict, Error};
+use crate::error::Error;
 use crate::fault::Fault;
 use diesel::connection::TransactionManager;
-
-/// What went wrong in an attempt, as it was seen before anybody wrapped it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Seen {
-    /// What a retry goes by; `None` when no retry can answer the failure.
-    pub(crate) fault: Option<Fault>,
-    pub(crate) conflict: Option<Conflict>,
-}
-
-impl Seen {
-    pub(crate) fn of(error: &Error) -> Seen {
-        match error {
-            Error::Conflict(conflict) => Seen {
-                fault: conflict.is_retryable().then_some(Fault::Conflict),
-                conflict: Some(conflict.clone()),
-            },
-            // The policy's own time is up.
-            Error::LockTimeout(_) => Seen::default(),
-            other => Seen {
-                fault: Some(Fault::of(other)),
-                conflict: None,
-            },
-        }
-    }
-
-    fn fault(fault: Option<Fault>) -> Seen {
-        Seen {
-            fault,
-            conflict: None,
-        }
-    }
-}
 
 /// Runs the closure once in a transaction of its own; inside an open one, behind a savepoint.
 pub(crate) fn attempt<C, T, E>(

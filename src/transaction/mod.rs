@@ -6,8 +6,10 @@ mod ceiling;
 mod observer;
 mod retry;
 mod run;
+mod seen;
 mod timer;
 mod tx;
+mod tx_connection;
 
 pub use observer::{Observer, RetryEvent};
 pub use retry::Retry;
@@ -19,5 +21,6 @@ mod pool;
 #[cfg(feature = "r2d2")]
 pub use pool::retry_on;
 
-pub(crate) use attempt::{Seen, attempt};
+pub(crate) use attempt::attempt;
 pub(crate) use run::{Next, Run};
+pub(crate) use seen::Seen;

@@ -1,8 +1,8 @@
 //! One run of a policy: the loop of every retry asks it what comes next.
 
-use super::attempt::Seen;
 use super::observer::{RetryEvent, tell};
 use super::retry::Retry;
+use super::seen::Seen;
 use super::timer::{Timer, jittered};
 use crate::error::{Error, LockTimeout, RetriesExhausted};
 use crate::fault::Fault;

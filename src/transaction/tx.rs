@@ -1,16 +1,12 @@
 //! The open transaction as a Diesel connection: it sees every error before anybody wraps it, and refuses to go on once the
 //! transaction is over.
 
-use super::attempt::Seen;
+use super::seen::{Seen, TxState};
+use super::tx_connection::TxManager;
 use crate::backend::{Driver, Server};
-use crate::error::{Error, Poisoned, Result, TooManyRows, TransactionEnded};
-use crate::fault::{Fault, classify};
-use diesel::connection::{
-    CacheSize, Connection, Instrumentation, LoadConnection, SimpleConnection,
-    TransactionDepthChange, TransactionManager, TransactionManagerStatus,
-};
-use diesel::expression::QueryMetadata;
-use diesel::query_builder::{Query, QueryFragment, QueryId};
+use crate::error::{Error, Result};
+use crate::fault::Fault;
+use diesel::connection::TransactionManager;
 use diesel::result::{Error as DieselError, QueryResult};
 
 /// An open transaction, and a Diesel connection: plain Diesel queries, `tx.transaction(..)` and everything of
@@ -26,81 +22,14 @@ use diesel::result::{Error as DieselError, QueryResult};
 /// A `Tx` is lent to the closure and cannot be kept. `transact` commits or rolls back when the closure returns; when it
 /// panics, everything is rolled back before the panic goes on.
 pub struct Tx<'a, C: Driver> {
-    conn: &'a mut C,
-    state: TxState,
-}
-
-/// What a transaction has seen.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct TxState {
-    server: &'static Server,
-    pub(super) seen: Seen,
-    pub(super) ended: Option<Ended>,
-    /// Something has happened that may have ended the transaction; the database is asked before the next statement.
-    pub(super) suspect: Option<Suspect>,
-}
-
-/// How a transaction was over before its closure was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// The server ended it with this failure.
-    By(Fault),
-    /// Nobody knows by what: a statement of the user's may have committed it.
-    Unaccounted,
-}
-
-/// What may have ended a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Suspect {
-    Error(Fault),
-    Batch,
-}
-
-impl Suspect {
-    /// Who ended the transaction, given that it is over. A busy database does not undo what a COMMIT of the user's has
-    /// stored: what a retry might answer is not blamed without being sure.
-    pub(super) fn verdict(self) -> Ended {
-        match self {
-            Suspect::Error(fault) if !fault.is_retryable() => Ended::By(fault),
-            _ => Ended::Unaccounted,
-        }
-    }
-}
-
-impl TxState {
-    fn see(&mut self, error: &DieselError) {
-        let verdict = classify(self.server.faults, error);
-        if verdict.fault.is_retryable() || verdict.fault == Fault::ConnectionLost {
-            self.seen.fault = Some(verdict.fault);
-        }
-        if verdict.ends {
-            self.ended.get_or_insert(Ended::By(verdict.fault));
-        }
-        if self.server.begins_only_outside.is_some() && self.suspect != Some(Suspect::Batch) {
-            self.suspect = Some(Suspect::Error(verdict.fault));
-        }
-    }
-
-    pub(super) fn error(ended: Ended, seen: &Seen) -> Error {
-        match ended {
-            Ended::By(fault) => Error::Poisoned(Poisoned { fault }),
-            Ended::Unaccounted => Error::TransactionEnded(TransactionEnded { first: seen.fault }),
-        }
-    }
+    pub(super) conn: &'a mut C,
+    pub(super) state: TxState,
 }
 
 impl<'a, C: Driver> Tx<'a, C> {
     pub(super) fn new(conn: &'a mut C, server: &'static Server) -> Self {
-        Tx {
-            conn,
-            state: TxState {
-                server,
-                seen: Seen::default(),
-                ended: None,
-                suspect: None,
-            },
-        }
+        let state = TxState::new(server);
+        Tx { conn, state }
     }
 
     pub(super) fn into_parts(self) -> (&'a mut C, TxState) {
@@ -200,7 +129,7 @@ impl<'a, C: Driver> Tx<'a, C> {
 
     /// Whether a statement may still be sent. Asks the database where an error does not tell whether it has ended the
     /// transaction.
-    fn open(&mut self) -> QueryResult<()> {
+    pub(super) fn open(&mut self) -> QueryResult<()> {
         if let (None, Some(suspect)) = (self.state.ended, self.state.suspect.take())
             && let Some(probe) = self.state.server.begins_only_outside
             && self.conn.batch_execute(probe).is_ok()
@@ -217,7 +146,10 @@ impl<'a, C: Driver> Tx<'a, C> {
         }
     }
 
-    fn watched<T>(&mut self, statement: impl FnOnce(&mut C) -> QueryResult<T>) -> QueryResult<T> {
+    pub(super) fn watched<T>(
+        &mut self,
+        statement: impl FnOnce(&mut C) -> QueryResult<T>,
+    ) -> QueryResult<T> {
         self.open()?;
         let result = statement(self.conn);
         if let Err(error) = &result {
@@ -237,182 +169,11 @@ impl<C: Driver> Driver for Tx<'_, C> {
     }
 
     fn note(&mut self, error: &Error) {
-        match error {
-            Error::Conflict(conflict) => {
-                if conflict.is_retryable() {
-                    self.state.seen.fault = Some(Fault::Conflict);
-                }
-                self.state.seen.conflict = Some(conflict.clone());
-            }
-            Error::LockUnavailable(_) | Error::LockTimeout(_) => {
-                self.state.seen.fault = Some(Fault::LockTimeout)
-            }
-            // Found before any statement was sent.
-            Error::Database(error @ DieselError::BrokenTransactionManager) => self.state.see(error),
-            Error::TooManyRows(TooManyRows { written: true, .. }) => {
-                self.state.ended.get_or_insert(Ended::By(Fault::Permanent));
-            }
-            _ => {}
-        }
+        self.state.note(error);
         self.conn.note(error);
     }
 
     fn forget(&mut self) {
         self.handled();
-    }
-}
-
-/// Whether a batch may contain a statement that ends the transaction. Only a reason to ask the database.
-fn mentions_an_end(sql: &str) -> bool {
-    let sql = sql.to_ascii_uppercase();
-    ["COMMIT", "ROLLBACK", "END"]
-        .iter()
-        .any(|word| sql.contains(word))
-}
-
-impl<C: Driver> SimpleConnection for Tx<'_, C> {
-    fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
-        self.open()?;
-        if self.state.server.begins_only_outside.is_some() && mentions_an_end(query) {
-            self.state.suspect = Some(Suspect::Batch);
-        }
-        let result = self.conn.batch_execute(query);
-        if let Err(error) = &result {
-            self.state.see(error);
-        }
-        result
-    }
-}
-
-// Diesel seals `Connection`; this is the door that `#[derive(MultiConnection)]` goes through.
-impl<C: Driver> diesel::internal::derives::multiconnection::ConnectionSealed for Tx<'_, C> {}
-
-impl<C: Driver> Connection for Tx<'_, C> {
-    type Backend = C::Backend;
-    type TransactionManager = TxManager;
-
-    fn establish(_: &str) -> diesel::ConnectionResult<Self> {
-        Err(diesel::ConnectionError::BadConnection(
-            "a transaction is begun on a connection, not established".into(),
-        ))
-    }
-
-    fn execute_returning_count<T>(&mut self, source: &T) -> QueryResult<usize>
-    where
-        T: QueryFragment<C::Backend> + QueryId,
-    {
-        self.watched(|conn| conn.execute_returning_count(source))
-    }
-
-    fn transaction_state(&mut self) -> &mut TxState {
-        &mut self.state
-    }
-
-    fn instrumentation(&mut self) -> &mut dyn Instrumentation {
-        self.conn.instrumentation()
-    }
-
-    fn set_instrumentation(&mut self, instrumentation: impl Instrumentation) {
-        self.conn.set_instrumentation(instrumentation);
-    }
-
-    fn set_prepared_statement_cache_size(&mut self, size: CacheSize) {
-        self.conn.set_prepared_statement_cache_size(size);
-    }
-}
-
-/// The rows of a query: an error between two of them is seen too.
-#[doc(hidden)]
-pub struct TxCursor<'c, I> {
-    rows: I,
-    state: &'c mut TxState,
-}
-
-impl<T, I: Iterator<Item = QueryResult<T>>> Iterator for TxCursor<'_, I> {
-    type Item = QueryResult<T>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let row = self.rows.next();
-        if let Some(Err(error)) = &row {
-            self.state.see(error);
-        }
-        row
-    }
-}
-
-impl<C: Driver + LoadConnection<B>, B> LoadConnection<B> for Tx<'_, C> {
-    type Cursor<'conn, 'query>
-        = TxCursor<'conn, <C as LoadConnection<B>>::Cursor<'conn, 'query>>
-    where
-        Self: 'conn;
-    type Row<'conn, 'query>
-        = <C as LoadConnection<B>>::Row<'conn, 'query>
-    where
-        Self: 'conn;
-
-    fn load<'conn, 'query, T>(
-        &'conn mut self,
-        source: T,
-    ) -> QueryResult<Self::Cursor<'conn, 'query>>
-    where
-        T: Query + QueryFragment<Self::Backend> + QueryId + 'query,
-        Self::Backend: QueryMetadata<T::SqlType>,
-    {
-        self.open()?;
-        let state = &mut self.state;
-        match LoadConnection::<B>::load(&mut *self.conn, source) {
-            Ok(rows) => Ok(TxCursor { rows, state }),
-            Err(error) => {
-                state.see(&error);
-                Err(error)
-            }
-        }
-    }
-}
-
-/// Savepoints inside a [`Tx`].
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct TxManager;
-
-impl<C: Driver> TransactionManager<Tx<'_, C>> for TxManager {
-    type TransactionStateData = TxState;
-
-    fn begin_transaction(tx: &mut Tx<'_, C>) -> QueryResult<()> {
-        tx.watched(C::TransactionManager::begin_transaction)
-    }
-
-    /// Where the server has ended everything there is no savepoint left to go back to; saying so would hide why.
-    fn rollback_transaction(tx: &mut Tx<'_, C>) -> QueryResult<()> {
-        match tx.open() {
-            Ok(()) => tx.watched(C::TransactionManager::rollback_transaction),
-            Err(_) => leave_savepoint(tx.conn),
-        }
-    }
-
-    fn commit_transaction(tx: &mut Tx<'_, C>) -> QueryResult<()> {
-        match tx.open() {
-            Ok(()) => tx.watched(C::TransactionManager::commit_transaction),
-            Err(error) => {
-                leave_savepoint(tx.conn)?;
-                Err(error)
-            }
-        }
-    }
-
-    fn transaction_manager_status_mut<'s>(
-        tx: &'s mut Tx<'_, C>,
-    ) -> &'s mut TransactionManagerStatus {
-        C::TransactionManager::transaction_manager_status_mut(tx.conn)
-    }
-}
-
-/// Tells Diesel that the innermost savepoint is gone, unless it knows: SQLite's connection notices by itself after a batch.
-fn leave_savepoint<C: Connection>(conn: &mut C) -> QueryResult<()> {
-    match C::TransactionManager::transaction_manager_status_mut(conn) {
-        TransactionManagerStatus::Valid(status) if status.transaction_depth().is_some() => {
-            status.change_transaction_depth(TransactionDepthChange::DecreaseDepth)
-        }
-        _ => Ok(()),
     }
 }

@@ -1,0 +1,167 @@
+//! `Tx` as a Diesel connection: each statement goes through its watch.
+
+use super::seen::{Suspect, TxState};
+use super::tx::Tx;
+use crate::backend::Driver;
+use diesel::connection::{
+    CacheSize, Connection, Instrumentation, LoadConnection, SimpleConnection,
+    TransactionDepthChange, TransactionManager, TransactionManagerStatus,
+};
+use diesel::expression::QueryMetadata;
+use diesel::query_builder::{Query, QueryFragment, QueryId};
+use diesel::result::QueryResult;
+
+/// Whether a batch may contain a statement that ends the transaction. Only a reason to ask the database.
+fn mentions_an_end(sql: &str) -> bool {
+    let sql = sql.to_ascii_uppercase();
+    ["COMMIT", "ROLLBACK", "END"]
+        .iter()
+        .any(|word| sql.contains(word))
+}
+
+impl<C: Driver> SimpleConnection for Tx<'_, C> {
+    fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
+        self.open()?;
+        if self.state.server.begins_only_outside.is_some() && mentions_an_end(query) {
+            self.state.suspect = Some(Suspect::Batch);
+        }
+        let result = self.conn.batch_execute(query);
+        if let Err(error) = &result {
+            self.state.see(error);
+        }
+        result
+    }
+}
+
+// Diesel seals `Connection`; this is the door that `#[derive(MultiConnection)]` goes through.
+impl<C: Driver> diesel::internal::derives::multiconnection::ConnectionSealed for Tx<'_, C> {}
+
+impl<C: Driver> Connection for Tx<'_, C> {
+    type Backend = C::Backend;
+    type TransactionManager = TxManager;
+
+    fn establish(_: &str) -> diesel::ConnectionResult<Self> {
+        Err(diesel::ConnectionError::BadConnection(
+            "a transaction is begun on a connection, not established".into(),
+        ))
+    }
+
+    fn execute_returning_count<T>(&mut self, source: &T) -> QueryResult<usize>
+    where
+        T: QueryFragment<C::Backend> + QueryId,
+    {
+        self.watched(|conn| conn.execute_returning_count(source))
+    }
+
+    fn transaction_state(&mut self) -> &mut TxState {
+        &mut self.state
+    }
+
+    fn instrumentation(&mut self) -> &mut dyn Instrumentation {
+        self.conn.instrumentation()
+    }
+
+    fn set_instrumentation(&mut self, instrumentation: impl Instrumentation) {
+        self.conn.set_instrumentation(instrumentation);
+    }
+
+    fn set_prepared_statement_cache_size(&mut self, size: CacheSize) {
+        self.conn.set_prepared_statement_cache_size(size);
+    }
+}
+
+/// The rows of a query: an error between two of them is seen too.
+#[doc(hidden)]
+pub struct TxCursor<'c, I> {
+    rows: I,
+    state: &'c mut TxState,
+}
+
+impl<T, I: Iterator<Item = QueryResult<T>>> Iterator for TxCursor<'_, I> {
+    type Item = QueryResult<T>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = self.rows.next();
+        if let Some(Err(error)) = &row {
+            self.state.see(error);
+        }
+        row
+    }
+}
+
+impl<C: Driver + LoadConnection<B>, B> LoadConnection<B> for Tx<'_, C> {
+    type Cursor<'conn, 'query>
+        = TxCursor<'conn, <C as LoadConnection<B>>::Cursor<'conn, 'query>>
+    where
+        Self: 'conn;
+    type Row<'conn, 'query>
+        = <C as LoadConnection<B>>::Row<'conn, 'query>
+    where
+        Self: 'conn;
+
+    fn load<'conn, 'query, T>(
+        &'conn mut self,
+        source: T,
+    ) -> QueryResult<Self::Cursor<'conn, 'query>>
+    where
+        T: Query + QueryFragment<Self::Backend> + QueryId + 'query,
+        Self::Backend: QueryMetadata<T::SqlType>,
+    {
+        self.open()?;
+        let state = &mut self.state;
+        match LoadConnection::<B>::load(&mut *self.conn, source) {
+            Ok(rows) => Ok(TxCursor { rows, state }),
+            Err(error) => {
+                state.see(&error);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Savepoints inside a [`Tx`].
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct TxManager;
+
+impl<C: Driver> TransactionManager<Tx<'_, C>> for TxManager {
+    type TransactionStateData = TxState;
+
+    fn begin_transaction(tx: &mut Tx<'_, C>) -> QueryResult<()> {
+        tx.watched(C::TransactionManager::begin_transaction)
+    }
+
+    /// Where the server has ended everything there is no savepoint left to go back to; saying so would hide why.
+    fn rollback_transaction(tx: &mut Tx<'_, C>) -> QueryResult<()> {
+        match tx.open() {
+            Ok(()) => tx.watched(C::TransactionManager::rollback_transaction),
+            Err(_) => leave_savepoint(tx.conn),
+        }
+    }
+
+    fn commit_transaction(tx: &mut Tx<'_, C>) -> QueryResult<()> {
+        match tx.open() {
+            Ok(()) => tx.watched(C::TransactionManager::commit_transaction),
+            Err(error) => {
+                leave_savepoint(tx.conn)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn transaction_manager_status_mut<'s>(
+        tx: &'s mut Tx<'_, C>,
+    ) -> &'s mut TransactionManagerStatus {
+        C::TransactionManager::transaction_manager_status_mut(tx.conn)
+    }
+}
+
+/// Tells Diesel that the innermost savepoint is gone, unless it knows: SQLite's connection notices by itself after a batch.
+fn leave_savepoint<C: Connection>(conn: &mut C) -> QueryResult<()> {
+    match C::TransactionManager::transaction_manager_status_mut(conn) {
+        TransactionManagerStatus::Valid(status) if status.transaction_depth().is_some() => {
+            status.change_transaction_depth(TransactionDepthChange::DecreaseDepth)
+        }
+        _ => Ok(()),
+    }
+}

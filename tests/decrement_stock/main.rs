@@ -1,0 +1,9 @@
+//! The main job as people run it: the example `decrement_stock` as a process, its JSON, its messages, its exit codes.
+#![cfg(feature = "sqlite")]
+
+mod bad_input;
+mod database;
+mod order_files;
+mod output;
+mod process;
+mod stock;

@@ -1,0 +1,84 @@
+//! One product that everybody wants: what the modes make of it.
+
+use crate::process::{code, folder, keys, lines, number, run, stderr};
+
+#[test]
+fn main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes() {
+    for workers in ["", "--processes"] {
+        for mode in ["optimistic", "guarded"] {
+            let arguments = format!("--mode {mode} --workers 8 --stock 500 --orders 600 {workers}");
+            let lines = lines(&arguments, 0);
+            let [line] = lines.as_slice() else {
+                panic!("{lines:?}")
+            };
+            assert_eq!(
+                keys(line),
+                [
+                    "accepted",
+                    "backend",
+                    "conflicts",
+                    "left",
+                    "lost",
+                    "mode",
+                    "orders",
+                    "refused",
+                    "retries",
+                    "seconds",
+                    "workers"
+                ]
+            );
+            assert_eq!(
+                (&line["mode"], &line["backend"]),
+                (&mode.into(), &"sqlite".into())
+            );
+            let counts = ["workers", "orders", "accepted", "refused", "left", "lost"];
+            let counts = counts.map(|name| number(line, name));
+            assert_eq!(counts, [8, 600, 500, 100, 0, 0], "{arguments}");
+            assert!(line["seconds"].as_f64().unwrap() > 0.0);
+        }
+    }
+}
+
+/// Without a pause the conflicts come close together, and the losers sleep longest.
+#[test]
+fn row_r1_default_retries_suffice_on_the_hottest_row() {
+    for workers in ["", "--processes"] {
+        for mode in ["optimistic", "guarded"] {
+            let arguments = format!("--mode {mode} --stock 1000 --orders 1200 --pause 0 {workers}");
+            let line = &lines(&arguments, 0)[0];
+            let counts = ["accepted", "refused", "left", "lost"].map(|name| number(line, name));
+            assert_eq!(counts, [1000, 200, 0, 0], "{arguments}");
+            assert_eq!(number(line, "retries"), number(line, "conflicts"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn row_o2_unchecked_loses_updates_and_the_checked_modes_do_not() {
+    for workers in ["", "--processes"] {
+        let lines = lines(&format!("--mode all --stock 300 --orders 360 {workers}"), 0);
+        let modes: Vec<_> = lines
+            .iter()
+            .map(|line| line["mode"].as_str().unwrap())
+            .collect();
+        assert_eq!(modes, ["unchecked", "optimistic", "guarded"]);
+        for line in &lines {
+            let [accepted, left, lost] =
+                ["accepted", "left", "lost"].map(|name| number(line, name));
+            assert_eq!(lost, accepted - (300 - left), "{line}");
+            assert_eq!(lost > 0, line["mode"] == "unchecked", "{line}");
+            assert_eq!(accepted + number(line, "refused"), 360, "{line}");
+        }
+    }
+}
+
+#[test]
+fn main_job_unchecked_that_loses_nothing_exits_with_three_and_says_so() {
+    let output = run(folder().path(), "--workers 1 --orders 20");
+    assert_eq!(code(&output), 3);
+    assert!(
+        stderr(&output).contains("unchecked lost nothing"),
+        "{}",
+        stderr(&output)
+    );
+}
