@@ -66,9 +66,12 @@ pub fn number(line: &Value, name: &str) -> i64 {
 }
 
 pub fn keys(line: &Value) -> Vec<&str> {
-    line.as_object()
+    let mut keys: Vec<_> = line
+        .as_object()
         .unwrap()
         .keys()
         .map(String::as_str)
-        .collect()
+        .collect();
+    keys.sort_unstable();
+    keys
 }

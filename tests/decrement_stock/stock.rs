@@ -39,12 +39,11 @@ fn main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes() {
     }
 }
 
-/// Without a pause the conflicts come close together, and the losers sleep longest.
 #[test]
 fn row_r1_default_retries_suffice_on_the_hottest_row() {
     for workers in ["", "--processes"] {
         for mode in ["optimistic", "guarded"] {
-            let arguments = format!("--mode {mode} --stock 1000 --orders 1200 --pause 0 {workers}");
+            let arguments = format!("--mode {mode} --stock 1000 --orders 1200 {workers}");
             let line = &lines(&arguments, 0)[0];
             let counts = ["accepted", "refused", "left", "lost"].map(|name| number(line, name));
             assert_eq!(counts, [1000, 200, 0, 0], "{arguments}");

@@ -1,0 +1,235 @@
+//! One worker: sells the one product, a piece at a time, until it is sold out or the time is up.
+
+use crate::c::{Database, Statement};
+use crate::product::{Product, products};
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use diesel_occ::sqlite::{Setup, Synchronous};
+use diesel_occ::{Conflict, Error, Mode, Observer, Retry, Versioned, VersionedConnection};
+use libsqlite3_sys::SQLITE_ROW;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A way to sell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Modify,
+    Transact,
+    GuardedUpdate,
+    /// In C: SELECT and UPDATE, each committed by itself.
+    CAutocommit,
+    /// In C: the same between BEGIN IMMEDIATE and COMMIT.
+    CImmediate,
+}
+
+impl Side {
+    pub const ALL: [Side; 5] = [
+        Side::Modify,
+        Side::Transact,
+        Side::GuardedUpdate,
+        Side::CAutocommit,
+        Side::CImmediate,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Modify => "modify",
+            Side::Transact => "transact",
+            Side::GuardedUpdate => "guarded_update",
+            Side::CAutocommit => "c_autocommit",
+            Side::CImmediate => "c_immediate",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Side> {
+        Side::ALL.into_iter().find(|side| side.name() == name)
+    }
+
+    pub fn is_ours(self) -> bool {
+        matches!(self, Side::Modify | Side::Transact | Side::GuardedUpdate)
+    }
+}
+
+/// What a worker is told.
+#[derive(Debug, Clone)]
+pub struct Order {
+    pub side: Side,
+    pub path: String,
+    pub durable: bool,
+    pub busy_timeout: Duration,
+    /// It begins no sale after that time.
+    pub time: Duration,
+}
+
+/// What a worker has to say in the end.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    pub accepted: u64,
+    pub conflicts: u64,
+    /// Sales that ended in an error, and were begun again.
+    pub exhausted: u64,
+    /// From the start to the last sale.
+    pub time: Duration,
+}
+
+/// Gets ready, and sells when `start` has returned.
+pub fn work(order: &Order, start: impl FnOnce()) -> Tally {
+    if order.side.is_ours() {
+        work_with_us(order, start)
+    } else {
+        work_in_c(order, start)
+    }
+}
+
+enum Sale {
+    Accepted,
+    SoldOut,
+    Conflict,
+    GaveUp,
+}
+
+fn sell_all(time: Duration, mut sell: impl FnMut() -> Sale) -> Tally {
+    let mut tally = Tally::default();
+    let started = Instant::now();
+    while started.elapsed() < time {
+        match sell() {
+            Sale::Accepted => {
+                tally.accepted += 1;
+                tally.time = started.elapsed();
+            }
+            Sale::SoldOut => break,
+            Sale::Conflict => tally.conflicts += 1,
+            Sale::GaveUp => tally.exhausted += 1,
+        }
+    }
+    tally
+}
+
+#[derive(Clone, Default)]
+struct Conflicts(Arc<AtomicU64>);
+
+impl Observer for Conflicts {
+    fn conflict(&self, _: &Conflict) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+enum Refused {
+    SoldOut,
+    GaveUp,
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::GuardFailed(_) => Refused::SoldOut,
+            _ => Refused::GaveUp,
+        }
+    }
+}
+
+fn take_one(product: &mut Product) -> Result<(), Refused> {
+    if product.stock == 0 {
+        return Err(Refused::SoldOut);
+    }
+    product.stock -= 1;
+    Ok(())
+}
+
+fn work_with_us(order: &Order, start: impl FnOnce()) -> Tally {
+    let mut conn = SqliteConnection::establish(&order.path).expect("a connection");
+    let synchronous = match order.durable {
+        true => Synchronous::Full,
+        false => Synchronous::Normal,
+    };
+    Setup::default()
+        .synchronous(synchronous)
+        .busy_timeout(order.busy_timeout)
+        .apply(&mut conn)
+        .expect("settings");
+    let conflicts = Conflicts::default();
+    let retry = Retry::default().observer(conflicts.clone());
+    start();
+    let mut tally = sell_all(order.time, || {
+        let sold = match order.side {
+            Side::Transact => conn.transact(&retry, |tx| {
+                let mut product = tx.fetch::<Product>(1)?;
+                take_one(&mut product)?;
+                tx.save(&product)?;
+                Ok(())
+            }),
+            Side::GuardedUpdate => {
+                let taken = products::stock.eq(products::stock - 1);
+                conn.guarded_update(Product::key(1), products::stock.ge(1), taken)
+                    .map_err(Refused::from)
+            }
+            _ => {
+                let mode = Mode::optimistic().retry(retry.clone());
+                conn.modify(1, mode, take_one).map(drop)
+            }
+        };
+        match sold {
+            Ok(()) => Sale::Accepted,
+            Err(Refused::SoldOut) => Sale::SoldOut,
+            Err(Refused::GaveUp) => Sale::GaveUp,
+        }
+    });
+    tally.conflicts += conflicts.0.load(Ordering::Relaxed);
+    tally
+}
+
+fn work_in_c(order: &Order, start: impl FnOnce()) -> Tally {
+    let db = Database::open(&order.path);
+    let synchronous = if order.durable { "FULL" } else { "NORMAL" };
+    let busy_timeout = order.busy_timeout.as_millis();
+    db.batch(&format!(
+        "PRAGMA busy_timeout = {busy_timeout}; PRAGMA synchronous = {synchronous}"
+    ));
+    let mut select = db.prepare("SELECT stock, version FROM products WHERE id = 1");
+    let mut update = db.prepare(
+        "UPDATE products SET stock = ?, version = version + 1 WHERE id = 1 AND version = ?",
+    );
+    let [mut begin, mut commit, mut rollback] =
+        ["BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"].map(|sql| db.prepare(sql));
+    start();
+    let tally = sell_all(order.time, || {
+        if order.side == Side::CAutocommit {
+            return sell_in_c(&mut select, &mut update);
+        }
+        if begin.execute().is_err() {
+            return Sale::GaveUp;
+        }
+        match sell_in_c(&mut select, &mut update) {
+            Sale::Accepted if commit.execute().is_ok() => Sale::Accepted,
+            sale => {
+                rollback.execute().expect("a rollback");
+                match sale {
+                    Sale::Accepted => Sale::GaveUp,
+                    refused => refused,
+                }
+            }
+        }
+    });
+    // A connection closes after its statements.
+    drop((select, update, begin, commit, rollback));
+    tally
+}
+
+fn sell_in_c(select: &mut Statement, update: &mut Statement) -> Sale {
+    let row = (select.step() == SQLITE_ROW).then(|| (select.integer(0), select.integer(1)));
+    select.reset();
+    let Some((stock, version)) = row else {
+        return Sale::GaveUp;
+    };
+    if stock == 0 {
+        return Sale::SoldOut;
+    }
+    update.bind(1, stock - 1);
+    update.bind(2, version);
+    match update.execute() {
+        Ok(1) => Sale::Accepted,
+        Ok(_) => Sale::Conflict,
+        Err(_) => Sale::GaveUp,
+    }
+}
