@@ -88,7 +88,8 @@ pub trait VersionedConnection: Driver + Sized {
     /// - [`Error::TooManyRows`]: several rows have this key.
     /// - [`Error::Database`]: the server refused the statement.
     ///
-    /// In none of them has the row been written, but as [`TooManyRows`](crate::error::TooManyRows) says.
+    /// In none of them has the row been written, but as [`TooManyRows`](crate::error::TooManyRows) says, and where a trigger
+    /// of SQLite raises `FAIL`, which keeps what the statement has done so far.
     ///
     /// ```
     /// # use diesel::prelude::*;
@@ -127,8 +128,9 @@ pub trait VersionedConnection: Driver + Sized {
     ///
     /// # Errors
     ///
-    /// As [`versioned_update`](VersionedConnection::versioned_update). Where it reads, [`Error::NotFound`] says that the row
-    /// was written and then deleted by somebody else.
+    /// As [`versioned_update`](VersionedConnection::versioned_update). A row that cannot be read as the model
+    /// ([`Error::Database`] with Diesel's `DeserializationError`) has been written all the same. Where it reads,
+    /// [`Error::NotFound`] says that the row was written and then deleted by somebody else.
     fn versioned_update_returning<M: Record<Self::Backend>>(
         &mut self,
         row: impl Into<RowVersion<M>>,
@@ -356,7 +358,7 @@ pub trait VersionedConnection: Driver + Sized {
         noted(self, |conn| {
             let aim = aim_unchecked(conn, &row)?;
             let rows = changes.run(conn, aim, None::<&NoGuard>)?;
-            settle_unchecked(conn, rows, &row)
+            settle_unchecked(conn, rows, &row, false)
         })
     }
 
@@ -369,7 +371,7 @@ pub trait VersionedConnection: Driver + Sized {
         noted(self, |conn| {
             let aim = aim_unchecked(conn, &row)?;
             let rows = M::bump(conn, aim)?;
-            settle_unchecked(conn, rows, &row)
+            settle_unchecked(conn, rows, &row, false)
         })
     }
 
@@ -383,7 +385,7 @@ pub trait VersionedConnection: Driver + Sized {
         noted(self, |conn| {
             let aim = aim_unchecked(conn, &row)?;
             let rows = M::delete(conn, aim)?;
-            match settle_unchecked(conn, rows, &row) {
+            match settle_unchecked(conn, rows, &row, true) {
                 Ok(()) => Ok(Removal::Deleted),
                 Err(Error::NotFound(NotFound { .. })) => Ok(Removal::AlreadyGone),
                 Err(error) => Err(error),

@@ -5,9 +5,9 @@ mod facts;
 mod redact;
 
 pub use facts::{
-    Conflict, ConflictKind, GuardFailed, KeyChanged, LockTimeout, LockUnavailable, NotFound,
-    OutcomeUnknown, Poisoned, RetriesExhausted, Suppressed, TooManyRows, TransactionEnded,
-    Unsupported, VersionInChanges, VersionOverflow,
+    AmbiguousFilter, Conflict, ConflictKind, GuardFailed, KeyChanged, LockTimeout, LockUnavailable,
+    NotFound, OutcomeUnknown, Poisoned, RetriesExhausted, Suppressed, TooManyRows,
+    TransactionEnded, Unsupported, VersionInChanges, VersionOverflow,
 };
 
 use std::fmt;
@@ -46,6 +46,9 @@ pub enum Error {
     /// The changes name the version column themselves. No statement was sent.
     #[error("the changes must leave the version alone")]
     VersionInChanges(#[source] VersionInChanges),
+    /// The raw SQL of a filter has an OR outside parentheses, which would go past the check. No statement was sent.
+    #[error("the filter of a checked write must stand in parentheses")]
+    AmbiguousFilter(#[source] AmbiguousFilter),
     /// The closure of `modify` gave the row another primary key. Nothing was written.
     #[error("the key of a row cannot be modified")]
     KeyChanged(#[source] KeyChanged),
@@ -108,6 +111,7 @@ impl fmt::Debug for Error {
             Error::TooManyRows(facts) => facts,
             Error::VersionOverflow(facts) => facts,
             Error::VersionInChanges(facts) => facts,
+            Error::AmbiguousFilter(facts) => facts,
             Error::KeyChanged(facts) => facts,
             Error::LockUnavailable(facts) => facts,
             Error::LockTimeout(facts) => facts,

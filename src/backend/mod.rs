@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::fault::Row;
 use diesel::backend::Backend;
 use diesel::connection::{Connection, LoadConnection, TransactionManager};
-use diesel::result::QueryResult;
+use diesel::result::{Error as DieselError, QueryResult};
 
 /// What one kind of server does and how it says it.
 ///
@@ -88,11 +88,17 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
     #[doc(hidden)]
     fn backend(&mut self) -> Self::Backend;
 
-    /// BEGIN with the intent to write, and the guard savepoint, without waiting for another writer. Diesel is not told.
+    /// BEGIN with the intent to write, and the guard savepoint; while it fails and `again` says so, once more. Diesel is not
+    /// told.
     #[doc(hidden)]
-    fn begin_to_write(&mut self) -> QueryResult<()> {
+    fn begin_to_write(&mut self, again: &mut dyn FnMut(&DieselError) -> bool) -> QueryResult<()> {
         let begin = self.server().begin;
-        self.batch_execute(begin)
+        loop {
+            match self.batch_execute(begin) {
+                Err(error) if again(&error) => {}
+                result => return result,
+            }
+        }
     }
 
     /// An operation of ours ends with this error. A `Tx` remembers it.

@@ -42,8 +42,11 @@ macro_rules! impl_multi_connection {
                 match self { $($any::$variant(conn) => MultiBackend::$variant($crate::Driver::backend(conn))),+ }
             }
 
-            fn begin_to_write(&mut self) -> $crate::diesel::result::QueryResult<()> {
-                match self { $($any::$variant(conn) => $crate::Driver::begin_to_write(conn)),+ }
+            fn begin_to_write(
+                &mut self,
+                again: &mut dyn FnMut(&$crate::diesel::result::Error) -> bool,
+            ) -> $crate::diesel::result::QueryResult<()> {
+                match self { $($any::$variant(conn) => $crate::Driver::begin_to_write(conn, again)),+ }
             }
         }
     };

@@ -3,7 +3,7 @@
 use super::Driver;
 use crate::error::Error;
 use diesel::r2d2::{ManageConnection, PooledConnection, R2D2Connection};
-use diesel::result::QueryResult;
+use diesel::result::{Error as DieselError, QueryResult};
 
 impl<M> Driver for PooledConnection<M>
 where
@@ -14,8 +14,8 @@ where
         (**self).backend()
     }
 
-    fn begin_to_write(&mut self) -> QueryResult<()> {
-        (**self).begin_to_write()
+    fn begin_to_write(&mut self, again: &mut dyn FnMut(&DieselError) -> bool) -> QueryResult<()> {
+        (**self).begin_to_write(again)
     }
 
     fn note(&mut self, error: &Error) {

@@ -44,19 +44,53 @@ impl Driver for SqliteConnection {
 
     /// The busy handler is off for BEGIN: it sleeps ever longer, and of eight writers the first ones starve. What the
     /// connection was set to holds again afterwards, whatever BEGIN said.
-    fn begin_to_write(&mut self) -> QueryResult<()> {
-        let busy_timeout = busy_timeout(self)?;
-        if busy_timeout == 0 {
-            return self.batch_execute(SQLITE.begin);
-        }
-        let begin = SQLITE.begin;
-        let result = self.batch_execute(&format!(
-            "PRAGMA busy_timeout = 0; {begin}; PRAGMA busy_timeout = {busy_timeout}"
-        ));
-        if result.is_err() {
-            self.batch_execute(&format!("PRAGMA busy_timeout = {busy_timeout}"))?;
-        }
+    fn begin_to_write(&mut self, again: &mut dyn FnMut(&DieselError) -> bool) -> QueryResult<()> {
+        let handler = BusyHandlerOff::on(self)?;
+        let result = loop {
+            match handler.conn.batch_execute(SQLITE.begin) {
+                Err(error) if again(&error) => {}
+                result => break result,
+            }
+        };
+        handler.back_on()?;
         result
+    }
+}
+
+/// A connection without its busy handler.
+struct BusyHandlerOff<'c> {
+    conn: &'c mut SqliteConnection,
+    timeout: i32,
+}
+
+impl<'c> BusyHandlerOff<'c> {
+    fn on(conn: &'c mut SqliteConnection) -> QueryResult<Self> {
+        let timeout = busy_timeout(conn)?;
+        if timeout > 0 {
+            conn.batch_execute("PRAGMA busy_timeout = 0")?;
+        }
+        Ok(BusyHandlerOff { conn, timeout })
+    }
+
+    fn back_on(mut self) -> QueryResult<()> {
+        self.restore()
+    }
+
+    fn restore(&mut self) -> QueryResult<()> {
+        match std::mem::take(&mut self.timeout) {
+            0 => Ok(()),
+            timeout => self
+                .conn
+                .batch_execute(&format!("PRAGMA busy_timeout = {timeout}")),
+        }
+    }
+}
+
+/// When the wait between two tries panics.
+impl Drop for BusyHandlerOff<'_> {
+    fn drop(&mut self) {
+        // The panic is what there is to report.
+        let _ = self.restore();
     }
 }
 

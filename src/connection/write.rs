@@ -76,7 +76,14 @@ where
 }
 
 /// The verdict on a write of one row at whatever version.
-pub(super) fn settle_unchecked<M, C>(conn: &mut C, rows: usize, row: &RowKey<M>) -> Result<()>
+///
+/// A delete leaves no version behind, and so is not kept back by one that cannot grow.
+pub(super) fn settle_unchecked<M, C>(
+    conn: &mut C,
+    rows: usize,
+    row: &RowKey<M>,
+    deletes: bool,
+) -> Result<()>
 where
     C: Driver,
     M: Record<C::Backend>,
@@ -90,9 +97,10 @@ where
                 .map(|(version, _)| (version, State::Writable))
                 .collect();
             let refusal = Refusal::of::<M>(&row.0, None);
-            Err(refusal
+            let cause = refusal
                 .cause(&states)
-                .unwrap_or_else(|| refusal.suppressed(&states)))
+                .filter(|cause| !(deletes && matches!(cause, Error::VersionOverflow(_))));
+            Err(cause.unwrap_or_else(|| refusal.suppressed(&states)))
         }
         rows => Err(too_many(M::TABLE, format!("{:?}", row.0), rows)),
     }

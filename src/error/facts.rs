@@ -2,6 +2,7 @@
 
 use super::redact::Redacted;
 use crate::fault::Fault;
+use std::fmt;
 use std::time::Duration;
 
 /// A lost race for one row: which row, what the writer expected, what is there now.
@@ -134,6 +135,17 @@ pub struct VersionInChanges {
     pub column: &'static str,
 }
 
+/// A filter whose raw SQL would go past the check that is appended to it: `a OR b AND version = ?` is `a OR (b AND ..)`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{table} {filter}: put the raw SQL in parentheses, and no comment or semicolon in it")]
+#[non_exhaustive]
+pub struct AmbiguousFilter {
+    /// The table.
+    pub table: &'static str,
+    /// The WHERE of the query, without the values that are bound to it.
+    pub filter: String,
+}
+
 /// A closure that gave its row another primary key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{table} {key}: the closure changed the primary key to {changed}")]
@@ -170,8 +182,7 @@ pub struct LockTimeout {
 }
 
 /// The end of a retry policy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("gave up after {attempts} attempts in {elapsed:?}, the last one ended by {last}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetriesExhausted {
     /// How many times the work was run.
@@ -181,8 +192,29 @@ pub struct RetriesExhausted {
     /// What ended the last attempt.
     pub last: Fault,
     /// The lost race of the last attempt, when it was one that this crate detected.
-    #[source]
     pub conflict: Option<Box<Conflict>>,
+}
+
+impl fmt::Display for RetriesExhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RetriesExhausted {
+            attempts,
+            elapsed,
+            last,
+            ..
+        } = self;
+        write!(
+            f,
+            "gave up after {attempts} attempts in {elapsed:?}, the last one ended by {last}"
+        )
+    }
+}
+
+impl std::error::Error for RetriesExhausted {
+    /// The conflict itself and not its box: who looks for one by its type is to find it.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.conflict.as_deref().map(|conflict| conflict as _)
+    }
 }
 
 /// A COMMIT without an answer.
@@ -196,8 +228,8 @@ pub struct OutcomeUnknown {
     pub source: diesel::result::Error,
 }
 
-impl std::fmt::Debug for OutcomeUnknown {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for OutcomeUnknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OutcomeUnknown")
             .field("fault", &self.fault)
             .field("source", &Redacted(&self.source))
@@ -232,4 +264,24 @@ pub struct Unsupported {
     pub server: &'static str,
     /// What was asked of it.
     pub what: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use diesel::result::{DatabaseErrorKind, Error as DieselError};
+
+    #[test]
+    fn an_unknown_outcome_shows_no_quoted_text_and_is_permanent() {
+        let source = DieselError::DatabaseError(
+            DatabaseErrorKind::ClosedConnection,
+            Box::new("lost 'ann'".to_owned()),
+        );
+        let error = crate::Error::OutcomeUnknown(OutcomeUnknown {
+            fault: Fault::ConnectionLost,
+            source,
+        });
+        assert!(!format!("{error:?}").contains("ann"), "{error:?}");
+        assert_eq!(Fault::of(&error), Fault::Permanent);
+    }
 }

@@ -1,6 +1,6 @@
 //! A server's message without what it quotes: PostgreSQL and MySQL put the offending value between quotes.
 
-use diesel::result::Error as DieselError;
+use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use std::fmt;
 
 /// Shows a Diesel error with its kind and its sentence, everything between quotes left out.
@@ -10,7 +10,7 @@ impl fmt::Debug for Redacted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             DieselError::DatabaseError(kind, information) => {
-                write!(f, "{kind:?}: {}", without_quoted(information.message()))
+                write!(f, "{kind:?}: {}", shown(*kind, information.message()))
             }
             DieselError::DeserializationError(_) => f.write_str("DeserializationError"),
             DieselError::SerializationError(_) => f.write_str("SerializationError"),
@@ -27,6 +27,45 @@ impl fmt::Debug for Redacted<'_> {
             other => fmt::Debug::fmt(other, f),
         }
     }
+}
+
+/// What a database says in words of its own. Anything else of kind `Unknown` may be a text that the application raises in
+/// a trigger, with values in it.
+const OWN_WORDS: &[&str] = &[
+    "ambiguous column",
+    "attempt to write",
+    "cannot ",
+    "current transaction is aborted",
+    "database ",
+    "datatype mismatch",
+    "deadlock detected",
+    "disk ",
+    "incomplete input",
+    "interrupted",
+    "locking protocol",
+    "near ",
+    "no such ",
+    "out of memory",
+    "table ",
+    "too many ",
+    "unable to open",
+    "unrecognized token",
+    "column ",
+    "relation ",
+    "syntax error",
+    "Table ",
+    "Unknown column",
+    "You have an error",
+    "Lock wait timeout",
+    "Deadlock found",
+];
+
+fn shown(kind: DatabaseErrorKind, message: &str) -> String {
+    let own = OWN_WORDS.iter().any(|words| message.starts_with(words));
+    if matches!(kind, DatabaseErrorKind::Unknown) && !own {
+        return "…".to_owned();
+    }
+    without_quoted(message)
 }
 
 /// Leaves out what stands between single, double or back quotes; an open quote hides the rest.

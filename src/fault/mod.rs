@@ -13,7 +13,8 @@ pub(crate) mod sqlite;
 pub(crate) use table::{Row, Verdict, classify};
 
 use crate::error::{
-    Conflict, Error, LockTimeout, LockUnavailable, OutcomeUnknown, Poisoned, TransactionEnded,
+    Conflict, LockTimeout, LockUnavailable, OutcomeUnknown, Poisoned, RetriesExhausted,
+    TransactionEnded,
 };
 use diesel::result::Error as DieselError;
 use std::error::Error as StdError;
@@ -93,11 +94,11 @@ impl Fault {
         if let Some(poisoned) = error.downcast_ref::<Poisoned>() {
             return Some(poisoned.fault);
         }
-        // What may be stored already is not run again, whatever stands behind it.
-        if error.is::<OutcomeUnknown>() || error.is::<TransactionEnded>() {
-            return Some(Fault::Permanent);
-        }
-        if let Some(Error::RetriesExhausted(_)) = error.downcast_ref::<Error>() {
+        // What may be stored already is not run again, nor is what was given up, whatever stands behind it.
+        if error.is::<OutcomeUnknown>()
+            || error.is::<TransactionEnded>()
+            || error.is::<RetriesExhausted>()
+        {
             return Some(Fault::Permanent);
         }
         match error.downcast_ref::<DieselError>()? {

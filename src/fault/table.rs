@@ -128,3 +128,52 @@ pub(crate) fn classify(
         _ => goes_on(Fault::Permanent),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_kinds_that_end_the_transaction() {
+        let error = |kind, text: &str| DieselError::DatabaseError(kind, Box::new(text.to_owned()));
+        let lost = error(Kind::SerializationFailure, "");
+        for (error, fault, unknown_at_commit) in [
+            (
+                error(
+                    Kind::SerializationFailure,
+                    "Deadlock found when trying to get lock",
+                ),
+                Fault::Deadlock,
+                false,
+            ),
+            (
+                error(Kind::SerializationFailure, "could not serialize access"),
+                Fault::Serialization,
+                false,
+            ),
+            (
+                error(Kind::ClosedConnection, ""),
+                Fault::ConnectionLost,
+                true,
+            ),
+            (
+                DieselError::RollbackErrorOnCommit {
+                    rollback_error: Box::new(DieselError::NotInTransaction),
+                    commit_error: Box::new(lost),
+                },
+                Fault::Serialization,
+                false,
+            ),
+        ] {
+            assert_eq!(
+                classify(None, &error),
+                Verdict {
+                    fault,
+                    ends: true,
+                    unknown_at_commit
+                },
+                "{error:?}"
+            );
+        }
+    }
+}

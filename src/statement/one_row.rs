@@ -8,7 +8,7 @@ use super::states::{States, state};
 use super::unchecked::{UncheckedUpdate, VersionSql};
 use super::update::{CheckedUpdate, NoReturning};
 use super::version_in_changes;
-use super::words::{key_in_words, table_name};
+use super::words::{key_in_words, refuse_loose_filter, table_name};
 use crate::backend::Driver;
 use crate::error::{Error, Result};
 use crate::model::{NoGuard, State, VersionValue};
@@ -112,6 +112,7 @@ where
         let table = table_name::<T>();
         let backend = conn.backend();
         let key = key_in_words(&self.find.rows, &backend)?;
+        refuse_loose_filter(table, &key)?;
         let alone = must_be_alone(conn)?;
         let (query, expected) = self.into_query(alone);
         let refusal = Refusal {
@@ -203,6 +204,7 @@ where
     {
         let table = table_name::<T>();
         let key = key_in_words(&self.find.rows, &conn.backend())?;
+        refuse_loose_filter(table, &key)?;
         let (target, expected) = self.find.target(must_be_alone(conn)?);
         let check = Check::at(&expected, expected.clone().as_expression());
         let query = CheckedDelete::<T, W, Vc, V::Expression> { target, check };

@@ -2,7 +2,7 @@
 
 use super::update::CheckedUpdate;
 use super::version_in_changes;
-use super::words::table_name;
+use super::words::{key_in_words, refuse_loose_filter, table_name};
 use crate::backend::Driver;
 use crate::error::Result;
 use diesel::backend::Backend;
@@ -26,18 +26,16 @@ impl<T: QuerySource, W, Ch, Vc: Column, E> UncheckedUpdate<T, W, Ch, Vc, E> {
     pub fn execute<C>(self, conn: &mut C) -> Result<usize>
     where
         C: Driver,
+        W: QueryFragment<C::Backend>,
         Ch: QueryFragment<C::Backend>,
         Self: QueryFragment<C::Backend>,
     {
         // Not while the SQL is rendered: Diesel shows a query to the user's instrumentation, and what cannot be shown
         // panics there.
-        let key = || "the rows of the query".to_owned();
-        version_in_changes::refuse::<Vc, _, _>(
-            &self.0.changes,
-            &conn.backend(),
-            table_name::<T>(),
-            key,
-        )?;
+        let (table, backend) = (table_name::<T>(), conn.backend());
+        let rows = key_in_words(&self.0.target.rows, &backend)?;
+        refuse_loose_filter(table, &rows)?;
+        version_in_changes::refuse::<Vc, _, _>(&self.0.changes, &backend, table, || rows.clone())?;
         Ok(conn.execute_returning_count(&self)?)
     }
 }

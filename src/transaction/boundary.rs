@@ -39,20 +39,25 @@ impl Refused {
 /// Begins with the intent to write; on SQLite tries again until the policy's time is up.
 pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<(), Refused> {
     let server = conn.server();
-    for tries in 0.. {
-        match conn.begin_to_write() {
-            Ok(()) => break,
-            Err(error) => {
-                let verdict = classify(server.faults, &error);
-                if verdict.fault != Fault::Busy {
-                    return Err(Refused::by(error, verdict));
-                }
-                if !run.wait_after(tries) {
-                    return Err(Refused::finally(
-                        run.lock_timeout("the write lock of the database"),
-                    ));
-                }
-            }
+    let (mut tries, mut out_of_time) = (0, false);
+    let begun = conn.begin_to_write(&mut |error| {
+        if classify(server.faults, error).fault != Fault::Busy {
+            return false;
+        }
+        out_of_time = !run.wait_after(tries);
+        tries += 1;
+        !out_of_time
+    });
+    match begun {
+        Ok(()) => {}
+        Err(_) if out_of_time => {
+            return Err(Refused::finally(
+                run.lock_timeout("the write lock of the database"),
+            ));
+        }
+        Err(error) => {
+            let verdict = classify(server.faults, &error);
+            return Err(Refused::by(error, verdict));
         }
     }
     // PostgreSQL's connection learns of the transaction by itself.

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 /// The longest wait before the next try for SQLite's write lock, by the number of tries so far. Its own busy handler sleeps
 /// ever longer, so that of eight writers the first ones starve; here who has waited long looks more often than who comes
-/// new.
+/// new. Who has waited very long stands in a long queue, in which every look costs the others time.
 fn longest_wait(tries: u32) -> Duration {
     Duration::from_micros(match tries {
         0..4 => 2_000,
         4..8 => 1_000,
-        8..16 => 500,
-        _ => 250,
+        8..64 => 500,
+        64..256 => 2_000,
+        _ => 10_000,
     })
 }
 

@@ -61,7 +61,7 @@ pub(super) enum Ended {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Suspect {
     Error(Fault),
-    Batch,
+    Statement,
 }
 
 impl Suspect {
@@ -85,6 +85,13 @@ impl TxState {
         }
     }
 
+    /// A statement is about to be sent that may end the transaction: the database is asked before the next one.
+    pub(super) fn may_have_ended(&mut self, may: bool) {
+        if may && self.server.begins_only_outside.is_some() {
+            self.suspect = Some(Suspect::Statement);
+        }
+    }
+
     /// A statement has ended so.
     pub(super) fn see(&mut self, error: &DieselError) {
         let verdict = classify(self.server.faults, error);
@@ -94,7 +101,7 @@ impl TxState {
         if verdict.ends {
             self.ended.get_or_insert(Ended::By(verdict.fault));
         }
-        if self.server.begins_only_outside.is_some() && self.suspect != Some(Suspect::Batch) {
+        if self.server.begins_only_outside.is_some() && self.suspect != Some(Suspect::Statement) {
             self.suspect = Some(Suspect::Error(verdict.fault));
         }
     }

@@ -44,6 +44,7 @@ impl<'a, C: Driver> Tx<'a, C> {
     /// [`Error::Poisoned`] and [`Error::TransactionEnded`] when the transaction is over.
     pub fn conn(&mut self) -> Result<&mut C> {
         self.open()?;
+        self.state.may_have_ended(true);
         Ok(self.conn)
     }
 
@@ -164,7 +165,7 @@ impl<C: Driver> Driver for Tx<'_, C> {
         self.conn.backend()
     }
 
-    fn begin_to_write(&mut self) -> QueryResult<()> {
+    fn begin_to_write(&mut self, _: &mut dyn FnMut(&DieselError) -> bool) -> QueryResult<()> {
         Err(DieselError::AlreadyInTransaction)
     }
 

@@ -1,14 +1,14 @@
 //! `Tx` as a Diesel connection: each statement goes through its watch.
 
-use super::seen::{Suspect, TxState};
+use super::seen::TxState;
 use super::tx::Tx;
-use crate::backend::Driver;
+use crate::backend::{Dialect, Driver};
 use diesel::connection::{
     CacheSize, Connection, Instrumentation, LoadConnection, SimpleConnection,
     TransactionDepthChange, TransactionManager, TransactionManagerStatus,
 };
 use diesel::expression::QueryMetadata;
-use diesel::query_builder::{Query, QueryFragment, QueryId};
+use diesel::query_builder::{Query, QueryBuilder, QueryFragment, QueryId};
 use diesel::result::QueryResult;
 
 /// Whether a batch may contain a statement that ends the transaction. Only a reason to ask the database.
@@ -19,12 +19,26 @@ fn mentions_an_end(sql: &str) -> bool {
         .any(|word| sql.contains(word))
 }
 
+impl<C: Driver> Tx<'_, C> {
+    /// The same for `sql_query`, which can carry a COMMIT too. Other queries cannot, and are not rendered once more.
+    fn is_raw_sql_that_mentions_an_end<T>(&mut self, source: &T) -> QueryResult<bool>
+    where
+        T: QueryFragment<C::Backend>,
+    {
+        if !std::any::type_name::<T>().contains("SqlQuery") {
+            return Ok(false);
+        }
+        let backend = self.conn.backend();
+        let mut sql = C::Backend::query_builder(&backend);
+        source.to_sql(&mut sql, &backend)?;
+        Ok(mentions_an_end(&sql.finish()))
+    }
+}
+
 impl<C: Driver> SimpleConnection for Tx<'_, C> {
     fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
         self.open()?;
-        if self.state.server.begins_only_outside.is_some() && mentions_an_end(query) {
-            self.state.suspect = Some(Suspect::Batch);
-        }
+        self.state.may_have_ended(mentions_an_end(query));
         let result = self.conn.batch_execute(query);
         if let Err(error) = &result {
             self.state.see(error);
@@ -50,7 +64,11 @@ impl<C: Driver> Connection for Tx<'_, C> {
     where
         T: QueryFragment<C::Backend> + QueryId,
     {
-        self.watched(|conn| conn.execute_returning_count(source))
+        self.open()?;
+        let an_end = self.is_raw_sql_that_mentions_an_end(source)?;
+        let result = self.watched(|conn| conn.execute_returning_count(source));
+        self.state.may_have_ended(an_end);
+        result
     }
 
     fn transaction_state(&mut self) -> &mut TxState {
@@ -108,6 +126,8 @@ impl<C: Driver + LoadConnection<B>, B> LoadConnection<B> for Tx<'_, C> {
         Self::Backend: QueryMetadata<T::SqlType>,
     {
         self.open()?;
+        let an_end = self.is_raw_sql_that_mentions_an_end(&source)?;
+        self.state.may_have_ended(an_end);
         let state = &mut self.state;
         match LoadConnection::<B>::load(&mut *self.conn, source) {
             Ok(rows) => Ok(TxCursor { rows, state }),
