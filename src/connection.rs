@@ -13,9 +13,7 @@ use crate::fault::Fault;
 use crate::model::{Changes, Guard, NoGuard, Record, RowKey, RowVersion};
 use crate::statement::next_version;
 use crate::transaction::{Next, Retry, Run, Tx, attempt};
-use write::{
-    aim, aim_unchecked, conflicting, missing, no_soft_delete, noted, settle, settle_unchecked,
-};
+use write::{aim, aim_unchecked, conflicting, missing, noted, settle, settle_unchecked};
 
 /// Everything of this crate that a connection can do. It is there for Diesel's connections, for pooled ones, for a
 /// `MultiConnection` ([`impl_multi_connection!`](crate::impl_multi_connection)) and for a [`Tx`]; nobody implements it.
@@ -78,7 +76,8 @@ pub trait VersionedConnection: Driver + Sized {
     /// Changes the row if it is still at this version, and answers it at the new one. One statement.
     ///
     /// The row is a model that was read (`&product`) or [`Product::at(42, 7)`](crate::Versioned::at); the changes are
-    /// anything that Diesel's `.set(..)` takes. Changes with nothing in them move the version alone.
+    /// anything that Diesel's `.set(..)` takes. Changes with nothing in them move the version alone. Changes of the primary
+    /// key are written like any other; the answer names the row by the key it had.
     ///
     /// # Errors
     ///
@@ -194,7 +193,8 @@ pub trait VersionedConnection: Driver + Sized {
     /// Saves every field of the model but key and version, if the row is still at the model's version. Answers the model
     /// as saved, at its new version; the argument is untouched. One statement.
     ///
-    /// Fields that are skipped, and columns that triggers write, come back as they were in the argument:
+    /// Fields that are skipped, the mark of a soft delete, and columns that triggers write come back as they were in the
+    /// argument, and are stored as they were in the table:
     /// [`fetch`](VersionedConnection::fetch) reads them.
     ///
     /// # Errors
@@ -310,8 +310,8 @@ pub trait VersionedConnection: Driver + Sized {
     ///
     /// # Errors
     ///
-    /// As [`versioned_update`](VersionedConnection::versioned_update). [`Error::Unsupported`] before any SQL when the model
-    /// names no such column.
+    /// As [`versioned_update`](VersionedConnection::versioned_update). [`Error::NoSoftDelete`] before any SQL when the
+    /// model names no such column, or the changes leave it alone.
     ///
     /// ```
     /// # use diesel::prelude::*;
@@ -337,10 +337,14 @@ pub trait VersionedConnection: Driver + Sized {
         row: impl Into<RowVersion<M>>,
         changes: impl Changes<M, Self::Backend>,
     ) -> Result<RowVersion<M>> {
-        if M::SOFT_DELETE.is_none() {
-            return Err(no_soft_delete(self));
-        }
-        self.versioned_update(row, changes)
+        let row = row.into();
+        noted(self, |conn| {
+            let new = next_version(&row)?;
+            let aim = aim(conn, &row)?.marking();
+            let rows = changes.run(conn, aim, None::<&NoGuard>)?;
+            settle(conn, rows, &row, None::<&NoGuard>)?;
+            Ok(new)
+        })
     }
 
     /// Changes the row whatever its version, and moves the version all the same: who has read the row finds out. Reaches a

@@ -6,7 +6,7 @@ mod redact;
 
 pub use facts::{
     AmbiguousFilter, Conflict, ConflictKind, GuardFailed, KeyChanged, LockTimeout, LockUnavailable,
-    NotFound, OutcomeUnknown, Poisoned, RetriesExhausted, Suppressed, TooManyRows,
+    NoSoftDelete, NotFound, OutcomeUnknown, Poisoned, RetriesExhausted, Suppressed, TooManyRows,
     TransactionEnded, Unsupported, VersionInChanges, VersionOverflow,
 };
 
@@ -46,6 +46,9 @@ pub enum Error {
     /// The changes name the version column themselves. No statement was sent.
     #[error("the changes must leave the version alone")]
     VersionInChanges(#[source] VersionInChanges),
+    /// A soft delete that would mark nothing. No statement was sent.
+    #[error("nothing marks the row as deleted")]
+    NoSoftDelete(#[source] NoSoftDelete),
     /// The raw SQL of a filter has an OR outside parentheses, which would go past the check. No statement was sent.
     #[error("the filter of a checked write must stand in parentheses")]
     AmbiguousFilter(#[source] AmbiguousFilter),
@@ -112,6 +115,7 @@ impl fmt::Debug for Error {
             Error::VersionOverflow(facts) => facts,
             Error::VersionInChanges(facts) => facts,
             Error::AmbiguousFilter(facts) => facts,
+            Error::NoSoftDelete(facts) => facts,
             Error::KeyChanged(facts) => facts,
             Error::LockUnavailable(facts) => facts,
             Error::LockTimeout(facts) => facts,

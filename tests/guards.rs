@@ -456,6 +456,26 @@ on_every_connection! {
         assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "ann owes 300");
     }
 
+    fn row_r5_a_panic_at_begin_or_commit_rolls_back(bed) {
+        let conn = &mut bed.connect();
+        for at in ["BEGIN IMMEDIATE; SAVEPOINT", "RELEASE SAVEPOINT"] {
+            // The instrumentation panics where nothing of the user's runs any more.
+            conn.set_instrumentation(move |event: InstrumentationEvent<'_>| {
+                if let InstrumentationEvent::FinishQuery { query, .. } | InstrumentationEvent::StartQuery { query, .. } = event {
+                    let starts = matches!(event, InstrumentationEvent::StartQuery { .. });
+                    assert!(!query.to_string().starts_with(at) || starts == at.starts_with("BEGIN"), "instrumented");
+                }
+            });
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                conn.transact(&Retry::never(), |tx| tx.touch(Product::at(42, 7)))
+            }));
+            assert!(panicked.is_err(), "{at}");
+            conn.set_instrumentation(|_: InstrumentationEvent<'_>| {});
+            assert_eq!(depth(conn), 0, "{at}");
+            conn.batch_execute("BEGIN; ROLLBACK").unwrap();
+        }
+    }
+
     fn row_r2_the_conflict_is_found_behind_exhausted_retries(bed) {
         let policy = Retry::default().attempts(2).timer(FakeTimer::new(0.0));
         let error = bed.connect().transact(&policy, |tx| tx.touch(Product::at(42, 1))).unwrap_err();
@@ -497,7 +517,7 @@ fn row_o4_what_a_server_quotes_is_in_no_debug() {
     ));
     assert_eq!(
         format!("{error:?}"),
-        "Database(UniqueViolation: Duplicate entry '…' for key '…')"
+        "Database(UniqueViolation: Duplicate entry '…')"
     );
     for inner in [
         DieselError::DeserializationError("'ann'".into()),

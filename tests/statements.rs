@@ -119,6 +119,8 @@ on_every_connection! {
     fn row_o5_a_soft_delete_is_checked_and_ends_checked_writes(bed) {
         let conn = &mut bed.connect();
         let doc = conn.fetch::<Doc>(2).unwrap();
+        let unmarked = conn.soft_delete(&doc, docs::body.eq("b"));
+        assert!(matches!(&unmarked, Err(Error::NoSoftDelete(facts)) if facts.column == Some("deleted_at")), "{unmarked:?}");
         let stale = conn.soft_delete(Doc::at(2, Some(4)), docs::deleted_at.eq(1));
         assert!(matches!(stale, Err(Error::Conflict(_))));
         let row = conn.soft_delete(&doc, docs::deleted_at.eq(1)).unwrap();
@@ -147,7 +149,7 @@ on_every_connection! {
         assert_eq!(conn.fetch::<Doc>(2).unwrap().deleted_at, None, "save leaves the mark alone");
         assert!(matches!(
             conn.soft_delete(Product::at(42, 7), products::stock.eq(0)),
-            Err(Error::Unsupported(_))
+            Err(Error::NoSoftDelete(_))
         ));
     }
 

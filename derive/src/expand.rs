@@ -49,7 +49,7 @@ pub(crate) fn accepted(model: &Model) -> TokenStream {
             fn table() -> Self::Table { #table::table }
             fn row_key(&self) -> Self::Key { #key }
             fn version(&self) -> &Self::Version { &self.#version }
-            fn set_version(&mut self, version: Self::Version) { self.#version = version; }
+            fn set_version(&mut self, __occ_version: Self::Version) { self.#version = __occ_version; }
             fn version_column() -> Self::VersionColumn { #table::#version_column }
             fn columns() -> Self::Columns { (#(#table::#columns,)*) }
             fn changes(&self) -> Self::Changes<'_> { #changes }

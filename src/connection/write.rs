@@ -1,7 +1,7 @@
 //! What the writes of one row share: the aim, and the verdict by the affected row count.
 
 use crate::backend::Driver;
-use crate::error::{Error, NotFound, Result, Unsupported};
+use crate::error::{Error, NotFound, Result};
 use crate::model::{Aim, Changes, Guard, NoGuard, Record, RowKey, RowVersion, State, Versioned};
 use crate::statement::{Refusal, must_be_alone, next_version, too_many};
 
@@ -29,6 +29,7 @@ pub(super) fn aim<'r, C: Driver, M: Versioned>(
         key: &row.key,
         version: Some(&row.version),
         alone: must_be_alone(conn)?,
+        marks: false,
     })
 }
 
@@ -40,6 +41,7 @@ pub(super) fn aim_unchecked<'r, C: Driver, M: Versioned>(
         key: &row.0,
         version: None,
         alone: must_be_alone(conn)?,
+        marks: false,
     })
 }
 
@@ -112,13 +114,6 @@ pub(super) fn conflicting<M: Versioned>(
     states: &[(M::Version, State)],
 ) -> Option<Error> {
     Refusal::of::<M>(&row.key, Some(&row.version)).cause(states)
-}
-
-pub(super) fn no_soft_delete<C: Driver>(conn: &mut C) -> Error {
-    Error::Unsupported(Unsupported {
-        server: conn.server().name(),
-        what: "soft delete of a model without `#[versioned(soft_delete = ..)]`",
-    })
 }
 
 /// The row of a [`guarded_update`](crate::VersionedConnection::guarded_update): by its key, or at a version.

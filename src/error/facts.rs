@@ -135,6 +135,22 @@ pub struct VersionInChanges {
     pub column: &'static str,
 }
 
+/// A soft delete whose changes mark nothing: they leave the column alone, or the model names none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{table} {key}: {}", match .column {
+    Some(column) => format!("the changes leave the column {column} alone"),
+    None => "the model names no column by #[versioned(soft_delete = ..)]".to_owned(),
+})]
+#[non_exhaustive]
+pub struct NoSoftDelete {
+    /// The table of the row.
+    pub table: &'static str,
+    /// The primary key, as its `Debug` prints it.
+    pub key: String,
+    /// The column that marks a row as deleted, if the model names one.
+    pub column: Option<&'static str>,
+}
+
 /// A filter whose raw SQL would go past the check that is appended to it: `a OR b AND version = ?` is `a OR (b AND ..)`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{table} {filter}: put the raw SQL in parentheses, and no comment or semicolon in it")]

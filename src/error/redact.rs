@@ -68,27 +68,16 @@ fn shown(kind: DatabaseErrorKind, message: &str) -> String {
     without_quoted(message)
 }
 
-/// Leaves out what stands between single, double or back quotes; an open quote hides the rest.
+/// Leaves out everything from the first quote to the last: a value may have quotes in it.
 fn without_quoted(message: &str) -> String {
-    let mut shown = String::with_capacity(message.len());
-    let mut open = None;
-    for c in message.chars() {
-        match open {
-            Some(quote) if c == quote => {
-                shown.push(c);
-                open = None;
-            }
-            Some(_) => {}
-            None => {
-                shown.push(c);
-                if matches!(c, '\'' | '"' | '`') {
-                    shown.push('…');
-                    open = Some(c);
-                }
-            }
+    let quotes = ['\'', '"', '`'];
+    match (message.find(quotes), message.rfind(quotes)) {
+        (Some(first), Some(last)) if first < last => {
+            format!("{}…{}", &message[..=first], &message[last..])
         }
+        (Some(first), _) => format!("{}…", &message[..=first]),
+        _ => message.to_owned(),
     }
-    shown
 }
 
 #[cfg(test)]
@@ -100,14 +89,14 @@ mod tests {
         for (message, shown) in [
             ("no such table: products", "no such table: products"),
             (
-                "Duplicate entry 'ann@example.org' for key 'PRIMARY'",
-                "Duplicate entry '…' for key '…'",
+                "Duplicate entry 'O'Brien' for key 'PRIMARY'",
+                "Duplicate entry '…'",
             ),
             (
                 "invalid input syntax for type integer: \"s3cret\"",
                 "invalid input syntax for type integer: \"…\"",
             ),
-            ("near 'it''s", "near '…''…"),
+            ("near 'it", "near '…"),
         ] {
             assert_eq!(without_quoted(message), shown);
         }

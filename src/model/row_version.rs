@@ -102,6 +102,17 @@ pub struct Aim<'a, M: Versioned> {
     /// Whether the statement itself makes sure that the key leads to one row: needed where no transaction could take the
     /// write back.
     pub(crate) alone: bool,
+    /// Whether the changes are to mark the row as deleted.
+    pub(crate) marks: bool,
+}
+
+impl<M: Versioned> Aim<'_, M> {
+    pub(crate) fn marking(self) -> Self {
+        Aim {
+            marks: true,
+            ..self
+        }
+    }
 }
 
 impl<M: Versioned> Clone for Aim<'_, M> {

@@ -2,7 +2,7 @@
 
 use super::{RowKey, RowVersion, VersionValue};
 use diesel::expression::{AsExpression, Expression, SelectableExpression};
-use diesel::query_builder::{AsChangeset, AstPass, QueryFragment};
+use diesel::query_builder::{AsChangeset, AstPass, QueryFragment, QueryId};
 use diesel::query_source::{Column, Table};
 use diesel::result::QueryResult;
 use diesel::sql_types::{SingleValue, SqlType};
@@ -129,6 +129,10 @@ impl SoftDelete {
         }
     }
 
+    pub(crate) fn column(self) -> &'static str {
+        self.column
+    }
+
     pub(crate) fn push_alive<DB: diesel::backend::Backend>(
         self,
         out: &mut AstPass<'_, '_, DB>,
@@ -155,6 +159,11 @@ impl<T> Default for NoChanges<T> {
     fn default() -> Self {
         NoChanges::new()
     }
+}
+
+impl<T: 'static> QueryId for NoChanges<T> {
+    type QueryId = Self;
+    const HAS_STATIC_QUERY_ID: bool = true;
 }
 
 impl<T: Table> AsChangeset for NoChanges<T> {

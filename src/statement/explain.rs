@@ -47,7 +47,7 @@ impl<V: VersionValue> Refusal<'_, V> {
             Error::GuardFailed(GuardFailed {
                 table,
                 key,
-                version: format!("{version:?}"),
+                version: shown(version),
             })
         })
     }
@@ -56,7 +56,7 @@ impl<V: VersionValue> Refusal<'_, V> {
     pub(crate) fn suppressed(&self, rows: &[(V, State)]) -> Error {
         let version = rows
             .first()
-            .map(|(version, _)| format!("{version:?}"))
+            .map(|(version, _)| shown(version))
             .unwrap_or_default();
         Error::Suppressed(Suppressed {
             table: self.table,

@@ -6,7 +6,7 @@ use super::states::state;
 use super::update::{CheckedUpdate, ReturningClause};
 use super::version_in_changes;
 use crate::backend::{Dialect, Driver, Reread, Returning};
-use crate::error::{Error, NotFound, Result};
+use crate::error::{Error, NoSoftDelete, NotFound, Result};
 use crate::model::{
     Aim, Changes, Guard, Load, NoChanges, NoGuard, Record, State, VersionValue, Versioned,
 };
@@ -42,6 +42,7 @@ where
     From<M>: QueryFragment<DB>,
     M::Rows: QueryFragment<DB>,
     Expected<M>: QueryFragment<DB>,
+    for<'changes> M::Changes<'changes>: QueryId,
     for<'changes> <M::Changes<'changes> as AsChangeset>::Changeset: QueryFragment<DB>,
     (M::Version, i32): FromSqlRow<(M::VersionSql, Integer), DB>,
     DB: QueryMetadata<(M::VersionSql, Integer)>,
@@ -49,7 +50,10 @@ where
     fn write<C: Driver<Backend = DB>>(&self, conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
         let mut query = shape::update(aim, self.changes(), None::<&NoGuard>);
         query.empty = Some(query.changes.is_noop(&conn.backend())?);
-        match (aim.version.is_none_or(M::Version::is_null), aim.alone) {
+        // A field may be written as an expression whose text is made at run time.
+        let varies = !<M::Changes<'_> as QueryId>::HAS_STATIC_QUERY_ID
+            || aim.version.is_none_or(M::Version::is_null);
+        match (varies, aim.alone) {
             (true, _) => conn.execute_returning_count(&query),
             (false, false) => conn.execute_returning_count(&fixed::<M, WRITE, _>(query)),
             (false, true) => conn.execute_returning_count(&fixed::<M, WRITE_ALONE, _>(query)),
@@ -115,6 +119,17 @@ where
             M::TABLE,
             || format!("{:?}", aim.key),
         )?;
+        if aim.marks {
+            let column = M::SOFT_DELETE.map(|mark| mark.column());
+            let marked = match column {
+                Some(column) => version_in_changes::assign(&query.changes, &backend, column)?,
+                None => false,
+            };
+            if !marked {
+                let (table, key) = (M::TABLE, format!("{:?}", aim.key));
+                return Err(Error::NoSoftDelete(NoSoftDelete { table, key, column }));
+            }
+        }
         Ok(conn.execute_returning_count(&query)?)
     }
 

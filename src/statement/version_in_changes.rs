@@ -21,7 +21,7 @@ where
     Ch: QueryFragment<DB>,
     DB: Dialect,
 {
-    if sets::<Vc, Ch, DB>(changes, backend)? {
+    if assign(changes, backend, Vc::NAME)? {
         return Err(Error::VersionInChanges(VersionInChanges {
             table,
             key: key(),
@@ -31,21 +31,21 @@ where
     Ok(())
 }
 
-fn sets<Vc, Ch, DB>(changes: &Ch, backend: &DB) -> QueryResult<bool>
+/// Whether the changes assign this column.
+pub(super) fn assign<Ch, DB>(changes: &Ch, backend: &DB, column: &str) -> QueryResult<bool>
 where
-    Vc: Column,
     Ch: QueryFragment<DB>,
     DB: Dialect,
 {
     let mut rendered = DB::query_builder(backend);
     changes.to_sql(&mut rendered, backend)?;
     let rendered = rendered.finish();
-    // The quoted column is needed only when its bare name occurs at all.
-    if !rendered.contains(Vc::NAME) {
+    // In quotes a name without quotes is itself, so nothing more is looked for where it does not occur at all.
+    if !column.contains(['"', '`']) && !rendered.contains(column) {
         return Ok(false);
     }
     let mut assigned = DB::query_builder(backend);
-    assigned.push_identifier(Vc::NAME)?;
+    assigned.push_identifier(column)?;
     assigned.push_sql(" = ");
     let assigned = assigned.finish();
     Ok(rendered

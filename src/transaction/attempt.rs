@@ -38,12 +38,11 @@ where
     C: Driver,
     E: From<Error>,
 {
-    if let Err(Refused { error, fault }) = boundary::begin(conn, run) {
+    let begun = unless_panic(conn, roll_back_all, |conn| boundary::begin(conn, run));
+    if let Err(Refused { error, fault }) = begun {
         return (Err(error.into()), Seen::fault(fault));
     }
-    let (result, conn, state) = guarded(conn, f, |conn| {
-        let _ = boundary::rollback(conn);
-    });
+    let (result, state) = unless_panic(conn, roll_back_all, |conn| closure(conn, f));
     let TxState {
         mut seen,
         ended,
@@ -51,7 +50,9 @@ where
         ..
     } = state;
     match (result, ended) {
-        (Ok(value), None) => match boundary::commit(conn, run) {
+        (Ok(value), None) => match unless_panic(conn, roll_back_all, |conn| {
+            boundary::commit(conn, run)
+        }) {
             Commit::Done => (Ok(value), Seen::default()),
             Commit::Over => {
                 let ended = suspect.map_or(Ended::Unaccounted, |suspect| suspect.verdict());
@@ -87,9 +88,7 @@ where
     if let Err(error) = C::TransactionManager::begin_transaction(conn) {
         return (Err(Error::from(error).into()), Seen::default());
     }
-    let (result, conn, state) = guarded(conn, f, |conn| {
-        let _ = C::TransactionManager::rollback_transaction(conn);
-    });
+    let (result, state) = unless_panic(conn, roll_back_savepoint, |conn| closure(conn, f));
     let TxState { seen, ended, .. } = state;
     match (result, ended) {
         (Ok(value), None) => match C::TransactionManager::commit_transaction(conn) {
@@ -118,15 +117,26 @@ fn over<T, E: From<Error>>(ended: Ended, seen: Seen) -> (Result<T, E>, Seen) {
     (Err(error.into()), Seen { fault, ..seen })
 }
 
-/// Runs the closure; a panic rolls back on its way out.
-fn guarded<'c, C, T, E>(
-    conn: &'c mut C,
+/// Runs the closure, and answers what its transaction has seen.
+fn closure<C, T, E>(
+    conn: &mut C,
     f: &mut impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
-    rollback: fn(&mut C),
-) -> (Result<T, E>, &'c mut C, TxState)
+) -> (Result<T, E>, TxState)
 where
     C: Driver,
 {
+    let server = conn.server();
+    let mut tx = Tx::new(conn, server);
+    let result = f(&mut tx);
+    (result, tx.into_state())
+}
+
+/// Does the work; a panic in it, be it the closure's, a timer's or an instrumentation's, rolls back on its way out.
+fn unless_panic<C: Driver, R>(
+    conn: &mut C,
+    rollback: fn(&mut C),
+    work: impl FnOnce(&mut C) -> R,
+) -> R {
     struct Unwind<'u, C: Driver> {
         conn: &'u mut C,
         rollback: fn(&mut C),
@@ -140,16 +150,21 @@ where
         }
     }
 
-    let server = conn.server();
     let mut unwind = Unwind {
-        conn: &mut *conn,
+        conn,
         rollback,
         armed: true,
     };
-    let mut tx = Tx::new(&mut *unwind.conn, server);
-    let result = f(&mut tx);
-    let (_, state) = tx.into_parts();
+    let result = work(unwind.conn);
     unwind.armed = false;
-    drop(unwind);
-    (result, conn, state)
+    result
+}
+
+/// The panic is what there is to report; a connection that cannot be rolled back is marked as broken.
+fn roll_back_all<C: Driver>(conn: &mut C) {
+    let _ = boundary::rollback(conn);
+}
+
+fn roll_back_savepoint<C: Driver>(conn: &mut C) {
+    let _ = C::TransactionManager::rollback_transaction(conn);
 }

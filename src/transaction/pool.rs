@@ -4,7 +4,7 @@ use super::attempt::attempt;
 use super::retry::Retry;
 use super::run::{Next, Run};
 use super::tx::Tx;
-use crate::backend::Driver;
+use crate::backend::{Driver, depth};
 use crate::error::{Error, Result};
 use crate::fault::Fault;
 use diesel::r2d2::{ConnectionManager, Pool, R2D2Connection};
@@ -56,9 +56,14 @@ where
             patience.min(left.max(Duration::from_millis(1)))
         });
         let mut conn = pool.get_timeout(patience).map_err(Error::Pool)?;
+        // A test may have begun a transaction on the pool's connection.
+        let outermost = depth(&mut *conn).map_or(true, |depth| depth == 0);
         let (result, seen) = attempt(&mut *conn, &run, &mut f);
         drop(conn);
         let Err(error) = result else { return result };
+        if !outermost {
+            return Err(error);
+        }
         match run.next(&seen, |fault| {
             fault.is_retryable() || fault == Fault::ConnectionLost
         }) {

@@ -32,8 +32,8 @@ impl<'a, C: Driver> Tx<'a, C> {
         Tx { conn, state }
     }
 
-    pub(super) fn into_parts(self) -> (&'a mut C, TxState) {
-        (self.conn, self.state)
+    pub(super) fn into_state(self) -> TxState {
+        self.state
     }
 
     /// The connection itself, for code that wants `&mut SqliteConnection`, or for what Diesel implements on concrete
