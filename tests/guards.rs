@@ -573,6 +573,84 @@ impl<DB: diesel::backend::Backend> diesel::query_builder::QueryFragment<DB> for 
 
 impl<C> RunQueryDsl<C> for Sneaky {}
 
+/// A value whose SQL is made at run time, as a boxed expression is.
+#[derive(Debug, Clone)]
+struct AtRunTime(String);
+
+impl From<i32> for AtRunTime {
+    fn from(stock: i32) -> Self {
+        AtRunTime(stock.to_string())
+    }
+}
+
+impl diesel::expression::AsExpression<diesel::sql_types::Integer> for AtRunTime {
+    type Expression = diesel::expression::SqlLiteral<diesel::sql_types::Integer>;
+
+    fn as_expression(self) -> Self::Expression {
+        diesel::dsl::sql(&self.0)
+    }
+}
+
+#[derive(Debug, Clone, Queryable, Versioned)]
+#[diesel(table_name = products)]
+struct Spelled {
+    id: i64,
+    #[diesel(serialize_as = AtRunTime)]
+    stock: i32,
+    version: i64,
+}
+
+/// The columns of the table are in scope by their bare names.
+mod with_columns_in_scope {
+    use super::*;
+    use crate::odd::dsl::{id, version};
+
+    #[derive(Debug, Clone, Queryable, Versioned)]
+    #[diesel(table_name = odd)]
+    struct Scoped {
+        id: i32,
+        version: i32,
+    }
+
+    #[test]
+    fn row_o1_a_model_compiles_beside_its_columns() {
+        let bed = sqlite_bare();
+        let conn = &mut bed.connect();
+        conn.batch_execute("CREATE TABLE odd (id INTEGER PRIMARY KEY, `ver``sion` INTEGER NOT NULL); INSERT INTO odd VALUES (1, 1)").unwrap();
+        let row = conn.fetch::<Scoped>(1).unwrap();
+        assert_eq!(conn.save(&row).unwrap().version, 2);
+        assert_eq!(odd::table.select(id).filter(version.eq(2)).load::<i32>(conn).unwrap(), [1]);
+        let smuggled = conn.versioned_update(&row, version.eq(9));
+        assert!(matches!(smuggled, Err(Error::VersionInChanges(_))), "{smuggled:?}");
+    }
+}
+
+#[test]
+fn row_o2_a_save_whose_sql_varies_is_not_mistaken_for_another() {
+    let bed = sqlite_bare();
+    let conn = &mut bed.connect();
+    for stock in [3, 9, 4] {
+        let row = conn.fetch::<Spelled>(42).unwrap();
+        conn.save(&Spelled { stock, ..row }).unwrap();
+        assert_eq!(conn.fetch::<Product>(42).unwrap().stock, stock);
+    }
+}
+
+#[test]
+fn row_r3_on_a_pool_in_a_test_transaction_the_closure_runs_once() {
+    let bed = sqlite_bare();
+    let pool = pool(bed.url(), 1);
+    pool.get().unwrap().begin_test_transaction().unwrap();
+    let mut runs = 0;
+    let result = retry_on(&pool, &Retry::default(), |tx| -> Result<(), App> {
+        runs += 1;
+        tx.touch(Product::at(42, 1))?;
+        Ok(())
+    });
+    assert!(matches!(result, Err(App::Occ(Error::Conflict(_)))), "{result:?}");
+    assert_eq!(runs, 1);
+}
+
 diesel::table! { odd (id) { id -> Integer, #[sql_name = "ver`sion"] version -> Integer, } }
 
 #[derive(Debug, Clone, Queryable, Versioned)]
