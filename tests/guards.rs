@@ -619,9 +619,19 @@ mod with_columns_in_scope {
         conn.batch_execute("CREATE TABLE odd (id INTEGER PRIMARY KEY, `ver``sion` INTEGER NOT NULL); INSERT INTO odd VALUES (1, 1)").unwrap();
         let row = conn.fetch::<Scoped>(1).unwrap();
         assert_eq!(conn.save(&row).unwrap().version, 2);
-        assert_eq!(odd::table.select(id).filter(version.eq(2)).load::<i32>(conn).unwrap(), [1]);
+        assert_eq!(
+            odd::table
+                .select(id)
+                .filter(version.eq(2))
+                .load::<i32>(conn)
+                .unwrap(),
+            [1]
+        );
         let smuggled = conn.versioned_update(&row, version.eq(9));
-        assert!(matches!(smuggled, Err(Error::VersionInChanges(_))), "{smuggled:?}");
+        assert!(
+            matches!(smuggled, Err(Error::VersionInChanges(_))),
+            "{smuggled:?}"
+        );
     }
 }
 
@@ -647,7 +657,10 @@ fn row_r3_on_a_pool_in_a_test_transaction_the_closure_runs_once() {
         tx.touch(Product::at(42, 1))?;
         Ok(())
     });
-    assert!(matches!(result, Err(App::Occ(Error::Conflict(_)))), "{result:?}");
+    assert!(
+        matches!(result, Err(App::Occ(Error::Conflict(_)))),
+        "{result:?}"
+    );
     assert_eq!(runs, 1);
 }
 

@@ -161,8 +161,11 @@ fn work_with_us(order: &Order, start: impl FnOnce()) -> Tally {
             }),
             Side::GuardedUpdate => {
                 let taken = products::stock.eq(products::stock - 1);
-                conn.guarded_update(Product::key(1), products::stock.ge(1), taken)
-                    .map_err(Refused::from)
+                // In a transaction, so that it waits for the lock by our own tries.
+                conn.transact(&retry, |tx| {
+                    tx.guarded_update(Product::key(1), products::stock.ge(1), taken)
+                })
+                .map_err(Refused::from)
             }
             _ => {
                 let mode = Mode::optimistic().retry(retry.clone());
