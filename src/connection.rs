@@ -64,6 +64,11 @@ pub trait VersionedConnection: Driver + Sized {
         M::load(self, &key)?.ok_or_else(|| missing::<M>(&key))
     }
 
+    /// [`fetch`](VersionedConnection::fetch) where no row is no error. One statement.
+    fn fetch_optional<M: Record<Self::Backend>>(&mut self, key: M::Key) -> Result<Option<M>> {
+        M::load(self, &key)
+    }
+
     /// The row as it is now, whatever version the caller has: what a conflict was lost against. `None` when it is gone. One
     /// statement.
     fn current_row<M: Record<Self::Backend>>(
@@ -398,7 +403,8 @@ pub trait VersionedConnection: Driver + Sized {
     }
 
     /// Reads the row, lets the closure change it, and saves it under the version that was read; answers the row as saved.
-    /// After a lost race it reads again and runs the closure again, as the mode's [`Retry`] says.
+    /// After a lost race it reads again and runs the closure again, as the mode's [`Retry`] says. What
+    /// [`save`](VersionedConnection::save) does not store, such as the mark of a soft delete, this does not store either.
     ///
     /// The closure returns nothing, or a `Result<(), E>` with any `E: From<Error>`, whose error ends it at once and leaves
     /// the row as it was. What else it has to say goes into a variable that it captures.

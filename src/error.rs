@@ -5,8 +5,8 @@ mod facts;
 mod redact;
 
 pub use facts::{
-    AmbiguousFilter, Conflict, ConflictKind, GuardFailed, KeyChanged, LockTimeout, LockUnavailable,
-    NoSoftDelete, NotFound, OutcomeUnknown, Poisoned, RetriesExhausted, Suppressed, TooManyRows,
+    Conflict, ConflictKind, GuardFailed, KeyChanged, LockTimeout, LockUnavailable, NoSoftDelete,
+    NotFound, OutcomeUnknown, Poisoned, RetriesExhausted, Suppressed, TooManyRows,
     TransactionEnded, Unsupported, VersionInChanges, VersionOverflow,
 };
 
@@ -49,9 +49,6 @@ pub enum Error {
     /// A soft delete that would mark nothing. No statement was sent.
     #[error("nothing marks the row as deleted")]
     NoSoftDelete(#[source] NoSoftDelete),
-    /// The raw SQL of a filter has an OR outside parentheses, which would go past the check. No statement was sent.
-    #[error("the filter of a checked write must stand in parentheses")]
-    AmbiguousFilter(#[source] AmbiguousFilter),
     /// The closure of `modify` gave the row another primary key. Nothing was written.
     #[error("the key of a row cannot be modified")]
     KeyChanged(#[source] KeyChanged),
@@ -114,7 +111,6 @@ impl fmt::Debug for Error {
             Error::TooManyRows(facts) => facts,
             Error::VersionOverflow(facts) => facts,
             Error::VersionInChanges(facts) => facts,
-            Error::AmbiguousFilter(facts) => facts,
             Error::NoSoftDelete(facts) => facts,
             Error::KeyChanged(facts) => facts,
             Error::LockUnavailable(facts) => facts,

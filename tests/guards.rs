@@ -195,11 +195,11 @@ on_every_connection! {
         }).unwrap_err();
     }
 
-    fn row_r1_a_lost_race_is_retried_although_the_server_ended_the_transaction_afterwards(bed) {
+    fn row_r5_a_transaction_that_something_else_ended_is_not_run_again_for_an_earlier_lost_race(bed) {
         let conn = &mut bed.connect();
         conn.batch_execute("CREATE TRIGGER no BEFORE DELETE ON products BEGIN SELECT RAISE(ROLLBACK, 'no'); END").unwrap();
         let mut runs = 0;
-        conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| -> Result<(), App> {
+        let result = conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| -> Result<(), App> {
             runs += 1;
             if runs == 1 {
                 assert!(tx.touch(Product::at(42, 1)).is_err());
@@ -207,8 +207,9 @@ on_every_connection! {
                 tx.touch(Product::at(42, 7))?;
             }
             Ok(())
-        }).unwrap();
-        assert_eq!(runs, 2);
+        });
+        assert!(matches!(result, Err(App::Occ(Error::Poisoned(_)))), "{result:?}");
+        assert_eq!(runs, 1);
     }
 
     fn row_r5_a_savepoint_whose_transaction_is_over_is_left_all_the_same(bed) {
@@ -392,24 +393,38 @@ on_every_connection! {
 
     fn row_o9_a_raw_or_does_not_go_past_the_check(bed) {
         let conn = &mut bed.connect();
-        let raw = || diesel::dsl::sql::<diesel::sql_types::Bool>("name = 'coffee' OR stock = 50");
-        let log = Log::on(conn);
-        let errors = [
-            products::table.filter(raw()).update_if(products::version, 3, products::stock.eq(9)).execute(conn).unwrap_err(),
-            products::table.filter(raw()).delete_if(products::version, 3).execute(conn).unwrap_err(),
-            products::table.filter(raw()).unchecked_update(products::version, products::stock.eq(9)).execute(conn).unwrap_err(),
-        ];
-        for error in errors {
-            assert!(matches!(&error, Error::AmbiguousFilter(facts) if facts.table == "products"), "{error:?}");
+        conn.batch_execute("ALTER TABLE products ADD COLUMN [it's] INTEGER").unwrap();
+        for raw in ["name = 'coffee' OR stock = 50", "[it's] = 1 OR [stock] = 50", "stock = 50 OR name = 'it''s' "] {
+            let filter = || products::table.filter(diesel::dsl::sql::<diesel::sql_types::Bool>(raw));
+            let stale = filter().update_if(products::version, 3, products::stock.eq(9)).execute(conn).unwrap_err();
+            assert!(matches!(stale, Error::Conflict(_) | Error::TooManyRows(_)), "{raw}: {stale:?}");
+            let stale = filter().delete_if(products::version, 3).execute(conn).unwrap_err();
+            assert!(matches!(stale, Error::Conflict(_) | Error::TooManyRows(_)), "{raw}: {stale:?}");
+            assert_eq!(filter().update_if(products::version, 3, products::stock.eq(9)).unchecked_query().execute(conn).unwrap(), 0);
+            assert_eq!(conn.fetch::<Product>(42).unwrap().version, 7);
         }
-        assert_eq!(log.statements(), Vec::<String>::new());
-        // In parentheses, or rendered by Diesel, it is one condition.
+        let raw = || diesel::dsl::sql::<diesel::sql_types::Bool>("name = 'secret tea' OR name = 'none'");
+        assert_eq!(products::table.filter(raw()).update_if(products::version, 7, products::stock.eq(9)).execute(conn).unwrap(), 8);
+        conn.batch_execute("UPDATE products SET version = 9223372036854775807 WHERE id = 42").unwrap();
+        assert_eq!(products::table.filter(raw()).unchecked_update(products::version, products::stock.eq(1)).execute(conn).unwrap(), 0);
+        conn.batch_execute("UPDATE products SET version = 7, stock = 50 WHERE id = 42").unwrap();
+        // Rendered by Diesel it is one condition, and the key finds the row by its index.
         let grouped = products::name.eq("coffee").or(products::stock.eq(50));
         let stale = products::table.filter(grouped).update_if(products::version, 3, products::stock.eq(9)).execute(conn).unwrap_err();
         assert!(matches!(stale, Error::TooManyRows(_)), "{stale:?}");
         let both = products::table.filter(products::id.eq(43)).or_filter(products::id.eq(42));
         assert_eq!(both.update_if(products::version, 7, products::stock.eq(9)).execute(conn).unwrap(), 8);
         assert_eq!(conn.fetch::<Product>(43).unwrap().stock, 5);
+        let log = Log::on(conn);
+        products::table.find(43).filter(products::stock.eq(5)).update_if(products::version, 1, products::stock.eq(9)).execute(conn).unwrap();
+        assert!(!log.statements()[0].contains("EXISTS"));
+    }
+
+    fn row_o2_a_key_whose_sql_varies_is_not_mistaken_for_another(bed) {
+        let conn = &mut bed.connect();
+        conn.touch(Computed::at(Sum(42), 7)).unwrap();
+        conn.touch(Computed::at(Sum(43), 1)).unwrap();
+        assert_eq!((conn.fetch::<Product>(42).unwrap().version, conn.fetch::<Product>(43).unwrap().version), (8, 2));
     }
 
     fn row_r5_after_a_prepared_commit_a_lost_race_and_an_error_nothing_runs_again(bed) {
@@ -597,6 +612,32 @@ struct Spelled {
     id: i64,
     #[diesel(serialize_as = AtRunTime)]
     stock: i32,
+    version: i64,
+}
+
+/// A key whose SQL is made at run time.
+#[derive(Debug, Clone, PartialEq)]
+struct Sum(i64);
+
+impl From<i64> for Sum {
+    fn from(id: i64) -> Self {
+        Sum(id)
+    }
+}
+
+impl diesel::expression::AsExpression<diesel::sql_types::BigInt> for Sum {
+    type Expression = diesel::expression::SqlLiteral<diesel::sql_types::BigInt>;
+
+    fn as_expression(self) -> Self::Expression {
+        diesel::dsl::sql(&format!("{} + 1", self.0 - 1))
+    }
+}
+
+#[derive(Debug, Clone, Queryable, Versioned)]
+#[diesel(table_name = products)]
+struct Computed {
+    #[diesel(serialize_as = Sum)]
+    id: i64,
     version: i64,
 }
 

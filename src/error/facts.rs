@@ -151,17 +151,6 @@ pub struct NoSoftDelete {
     pub column: Option<&'static str>,
 }
 
-/// A filter whose raw SQL would go past the check that is appended to it: `a OR b AND version = ?` is `a OR (b AND ..)`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{table} {filter}: put the raw SQL in parentheses, and no comment or semicolon in it")]
-#[non_exhaustive]
-pub struct AmbiguousFilter {
-    /// The table.
-    pub table: &'static str,
-    /// The WHERE of the query, without the values that are bound to it.
-    pub filter: String,
-}
-
 /// A closure that gave its row another primary key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{table} {key}: the closure changed the primary key to {changed}")]

@@ -120,12 +120,31 @@ impl<Vc: Column, E> Check<Vc, E> {
 pub(super) struct Target<F, W> {
     pub(super) from: F,
     pub(super) rows: W,
-    /// Whether `rows` are a key for certain. Every statement is walked three times, and to ask a fragment whether it is
-    /// empty is one more walk.
-    pub(super) by_key: bool,
+    pub(super) form: Form,
     pub(super) soft_delete: Option<crate::model::SoftDelete>,
     /// Whether the statement makes sure that the target is one row.
     pub(super) alone: bool,
+}
+
+/// How a condition can be appended to the WHERE of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As it stands: a key, or what Diesel has put in parentheses.
+    Grouped,
+    /// There is none.
+    Empty,
+    /// Raw SQL whose OR would go past what is appended: it is asked of each row in a subquery.
+    Loose,
+}
+
+impl Form {
+    pub(super) fn of(rows: &str) -> Form {
+        match rows.trim() {
+            "" => Form::Empty,
+            rows if super::words::is_grouped(rows) => Form::Grouped,
+            _ => Form::Loose,
+        }
+    }
 }
 
 impl<F, W> Target<F, W> {
@@ -163,9 +182,14 @@ impl<F, W> Target<F, W> {
         Vc: Column,
         E: QueryFragment<DB>,
     {
-        self.rows.walk_ast(out.reborrow())?;
-        if !self.by_key && self.rows.is_noop(out.backend())? {
-            out.push_sql(" WHERE 1 = 1");
+        match self.form {
+            Form::Grouped => self.rows.walk_ast(out.reborrow())?,
+            Form::Empty => out.push_sql(" WHERE 1 = 1"),
+            Form::Loose => {
+                out.push_sql(" WHERE EXISTS (SELECT 1");
+                self.rows.walk_ast(out.reborrow())?;
+                out.push_sql(")");
+            }
         }
         if let Some(soft_delete) = self.soft_delete {
             out.push_sql(" AND ");

@@ -1,6 +1,6 @@
 //! The checked update and delete of the one row that a query finds, and their verdict.
 
-use super::check::{Check, Target, must_be_alone};
+use super::check::{Check, Form, Target, must_be_alone};
 use super::delete::CheckedDelete;
 use super::explain::{Refusal, too_many};
 use super::run::load_all;
@@ -8,7 +8,7 @@ use super::states::{States, state};
 use super::unchecked::{UncheckedUpdate, VersionSql};
 use super::update::{CheckedUpdate, NoReturning};
 use super::version_in_changes;
-use super::words::{key_in_words, refuse_loose_filter, table_name};
+use super::words::{key_in_words, table_name};
 use crate::backend::Driver;
 use crate::error::{Error, Result};
 use crate::model::{NoGuard, State, VersionValue};
@@ -41,12 +41,12 @@ impl<T: Table, W, Vc, V: VersionValue> Find<T, W, Vc, V> {
         }
     }
 
-    fn target(self, alone: bool) -> (Target<T::FromClause, W>, V) {
+    fn target(self, alone: bool, form: Form) -> (Target<T::FromClause, W>, V) {
         (
             Target {
                 from: self.from,
                 rows: self.rows,
-                by_key: false,
+                form,
                 soft_delete: None,
                 alone,
             },
@@ -112,9 +112,8 @@ where
         let table = table_name::<T>();
         let backend = conn.backend();
         let key = key_in_words(&self.find.rows, &backend)?;
-        refuse_loose_filter(table, &key)?;
         let alone = must_be_alone(conn)?;
-        let (query, expected) = self.into_query(alone);
+        let (query, expected) = self.into_query(alone, Form::of(&key));
         let refusal = Refusal {
             table,
             key,
@@ -134,11 +133,15 @@ where
     /// The query without the verdict. Its `execute` answers the number of rows: **`Ok(0)` is the conflict**, which is easy to
     /// overlook, and nothing keeps it to one row.
     pub fn unchecked_query(self) -> UncheckedUpdate<T, W, Ch, Vc, V::Expression> {
-        UncheckedUpdate(self.into_query(false).0)
+        UncheckedUpdate(self.into_query(false, Form::Loose).0)
     }
 
-    fn into_query(self, alone: bool) -> (CheckedUpdate<T, W, Ch, Vc, V::Expression>, V) {
-        let (target, expected) = self.find.target(alone);
+    fn into_query(
+        self,
+        alone: bool,
+        form: Form,
+    ) -> (CheckedUpdate<T, W, Ch, Vc, V::Expression>, V) {
+        let (target, expected) = self.find.target(alone, form);
         let check = Check::at(&expected, expected.clone().as_expression());
         (
             CheckedUpdate {
@@ -204,8 +207,7 @@ where
     {
         let table = table_name::<T>();
         let key = key_in_words(&self.find.rows, &conn.backend())?;
-        refuse_loose_filter(table, &key)?;
-        let (target, expected) = self.find.target(must_be_alone(conn)?);
+        let (target, expected) = self.find.target(must_be_alone(conn)?, Form::of(&key));
         let check = Check::at(&expected, expected.clone().as_expression());
         let query = CheckedDelete::<T, W, Vc, V::Expression> { target, check };
         let refusal = Refusal {

@@ -40,7 +40,7 @@ where
     DB: Dialect,
     M: Shape + Load<DB>,
     From<M>: QueryFragment<DB>,
-    M::Rows: QueryFragment<DB>,
+    M::Rows: QueryFragment<DB> + QueryId,
     Expected<M>: QueryFragment<DB>,
     for<'changes> M::Changes<'changes>: QueryId,
     for<'changes> <M::Changes<'changes> as AsChangeset>::Changeset: QueryFragment<DB>,
@@ -50,8 +50,9 @@ where
     fn write<C: Driver<Backend = DB>>(&self, conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
         let mut query = shape::update(aim, self.changes(), None::<&NoGuard>);
         query.empty = Some(query.changes.is_noop(&conn.backend())?);
-        // A field may be written as an expression whose text is made at run time.
+        // A field or a key may be written as an expression whose text is made at run time.
         let varies = !<M::Changes<'_> as QueryId>::HAS_STATIC_QUERY_ID
+            || !<M::Rows as QueryId>::HAS_STATIC_QUERY_ID
             || aim.version.is_none_or(M::Version::is_null);
         match (varies, aim.alone) {
             (true, _) => conn.execute_returning_count(&query),
@@ -63,7 +64,9 @@ where
     fn bump<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
         let mut query = shape::update(aim, NoChanges::<M::Table>::new(), None::<&NoGuard>);
         query.empty = Some(true);
-        match (aim.version.is_none_or(M::Version::is_null), aim.alone) {
+        let varies = !<M::Rows as QueryId>::HAS_STATIC_QUERY_ID
+            || aim.version.is_none_or(M::Version::is_null);
+        match (varies, aim.alone) {
             (true, _) => conn.execute_returning_count(&query),
             (false, false) => conn.execute_returning_count(&fixed::<M, BUMP, _>(query)),
             (false, true) => conn.execute_returning_count(&fixed::<M, BUMP_ALONE, _>(query)),

@@ -1,6 +1,6 @@
 //! The queries of a model, built from its types alone: no backend, no connection.
 
-use super::check::{Check, Target};
+use super::check::{Check, Form, Target};
 use super::delete::CheckedDelete;
 use super::run::Fixed;
 use super::states::States;
@@ -70,7 +70,7 @@ fn target<M: Shape>(aim: Aim<'_, M>) -> Target<From<M>, M::Rows> {
     Target {
         from: M::table().from_clause(),
         rows: M::rows(aim.key),
-        by_key: true,
+        form: Form::Grouped,
         // An unchecked write reaches a row that is marked as deleted, so that it can be brought back.
         soft_delete: aim.version.and(M::SOFT_DELETE),
         alone: aim.alone,

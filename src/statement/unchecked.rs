@@ -1,8 +1,9 @@
 //! The plain Diesel query behind a write: nobody looks at its count but the caller.
 
+use super::check::Form;
 use super::update::CheckedUpdate;
 use super::version_in_changes;
-use super::words::{key_in_words, refuse_loose_filter, table_name};
+use super::words::{key_in_words, table_name};
 use crate::backend::Driver;
 use crate::error::Result;
 use diesel::backend::Backend;
@@ -23,7 +24,7 @@ impl<T: QuerySource, W, Ch, Vc: Column, E> UncheckedUpdate<T, W, Ch, Vc, E> {
     ///
     /// [`Error::VersionInChanges`](crate::Error::VersionInChanges) before any SQL, and
     /// [`Error::Database`](crate::Error::Database).
-    pub fn execute<C>(self, conn: &mut C) -> Result<usize>
+    pub fn execute<C>(mut self, conn: &mut C) -> Result<usize>
     where
         C: Driver,
         W: QueryFragment<C::Backend>,
@@ -34,7 +35,7 @@ impl<T: QuerySource, W, Ch, Vc: Column, E> UncheckedUpdate<T, W, Ch, Vc, E> {
         // panics there.
         let (table, backend) = (table_name::<T>(), conn.backend());
         let rows = key_in_words(&self.0.target.rows, &backend)?;
-        refuse_loose_filter(table, &rows)?;
+        self.0.target.form = Form::of(&rows);
         version_in_changes::refuse::<Vc, _, _>(&self.0.changes, &backend, table, || rows.clone())?;
         Ok(conn.execute_returning_count(&self)?)
     }

@@ -1,6 +1,6 @@
 //! The writes for people who live in Diesel's query builder.
 
-use super::check::{Check, Target};
+use super::check::{Check, Form, Target};
 use super::one_row::{DeleteOneIf, Find, UpdateOneIf};
 use super::unchecked::{UncheckedUpdate, VersionSql};
 use super::update::{CheckedUpdate, NoReturning};
@@ -108,7 +108,7 @@ pub trait UpdateIf: IntoUpdateTarget<Table: Table> + Sized {
         let target = Target {
             from: query.table.from_clause(),
             rows: query.where_clause,
-            by_key: false,
+            form: Form::Loose,
             soft_delete: None,
             alone: false,
         };

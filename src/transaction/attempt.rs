@@ -67,7 +67,9 @@ where
         }
         (Err(error), ended) => {
             let ours = boundary::rollback(conn).unwrap_or(true);
-            let accounted = ours || matches!(ended, Some(Ended::By(_)));
+            // Gone without our ROLLBACK: rolled back for certain only where the server says that it is its own doing.
+            let accounted = ours
+                || matches!(ended, Some(Ended::By(fault)) if fault.is_retryable() || fault == Fault::ConnectionLost);
             if !accounted || ended == Some(Ended::Unaccounted) {
                 // Something may be stored: to run it again could store it twice.
                 seen.fault = None;
