@@ -1,5 +1,6 @@
 //! The version in a statement: how SET moves it, and what WHERE asks of it.
 
+use super::column::{push_and_is, push_bump, push_column};
 use crate::backend::{Dialect, Driver, depth};
 use crate::error::Result;
 use crate::model::VersionValue;
@@ -56,19 +57,18 @@ impl<Vc: Column, E> Check<Vc, E> {
 
     /// `version = version + 1`
     pub(super) fn push_bump<DB: Dialect>(&self, out: &mut AstPass<'_, '_, DB>) -> QueryResult<()> {
-        push_column::<Vc, DB>(out)?;
         match self.expect {
-            Expect::Null => out.push_sql(" = 1"),
+            Expect::Null => {
+                push_column::<Vc, DB>(out)?;
+                out.push_sql(" = 1");
+            }
             Expect::Below { nullable: true, .. } => {
+                push_column::<Vc, DB>(out)?;
                 out.push_sql(" = COALESCE(");
                 push_column::<Vc, DB>(out)?;
                 out.push_sql(", 0) + 1");
             }
-            _ => {
-                out.push_sql(" = ");
-                push_column::<Vc, DB>(out)?;
-                out.push_sql(" + 1");
-            }
+            _ => push_bump::<Vc, DB>(out)?,
         }
         Ok(())
     }
@@ -82,9 +82,7 @@ impl<Vc: Column, E> Check<Vc, E> {
         match &self.expect {
             Expect::Anything => {}
             Expect::Is(expected) => {
-                out.push_sql(" AND ");
-                push_column::<Vc, DB>(out)?;
-                out.push_sql(" = ");
+                push_and_is::<Vc, DB>(out)?;
                 expected.walk_ast(out.reborrow())?;
             }
             Expect::Null => {
@@ -202,31 +200,4 @@ impl<F, W> Target<F, W> {
 /// Whether the statement itself must make sure that it hits one row: outside a transaction nothing could take it back.
 pub(crate) fn must_be_alone<C: Driver>(conn: &mut C) -> Result<bool> {
     Ok(depth(conn)? == 0 && conn.server().counts_its_own_rows)
-}
-
-/// The name of a column in quotes. Diesel's `push_identifier` copies every name to double the quotes in it; one that has
-/// none, and that is known to the compiler, is written as it is.
-pub(super) fn push_column<Vc: Column, DB: Dialect>(
-    out: &mut AstPass<'_, '_, DB>,
-) -> QueryResult<()> {
-    if !const { is_plain(Vc::NAME) } {
-        return out.push_identifier(Vc::NAME);
-    }
-    let quote = DB::server(out.backend()).quote;
-    out.push_sql(quote);
-    out.push_sql(Vc::NAME);
-    out.push_sql(quote);
-    Ok(())
-}
-
-const fn is_plain(name: &str) -> bool {
-    let name = name.as_bytes();
-    let mut at = 0;
-    while at < name.len() {
-        if !name[at].is_ascii_alphanumeric() && name[at] != b'_' {
-            return false;
-        }
-        at += 1;
-    }
-    true
 }

@@ -1,6 +1,7 @@
 //! The SQL: query nodes that Diesel's connections keep prepared, because they say themselves that it is safe.
 
 mod check;
+mod column;
 mod delete;
 mod explain;
 mod one_row;

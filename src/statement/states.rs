@@ -1,6 +1,6 @@
 //! `SELECT version, <state> FROM t WHERE <key>`: what a write that hit no row would have found.
 
-use super::check::push_column;
+use super::column::push_column;
 use crate::backend::Dialect;
 use crate::model::{SoftDelete, State};
 use diesel::expression::Expression;
