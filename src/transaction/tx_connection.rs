@@ -23,9 +23,9 @@ impl<C: Driver> Tx<'_, C> {
     /// The same for `sql_query`, which can carry a COMMIT too. Other queries cannot, and are not rendered once more.
     fn is_raw_sql_that_mentions_an_end<T>(&mut self, source: &T) -> QueryResult<bool>
     where
-        T: QueryFragment<C::Backend>,
+        T: QueryFragment<C::Backend> + QueryId,
     {
-        if !std::any::type_name::<T>().contains("SqlQuery") {
+        if T::HAS_STATIC_QUERY_ID || !std::any::type_name::<T>().contains("SqlQuery") {
             return Ok(false);
         }
         let backend = self.conn.backend();
