@@ -13,7 +13,7 @@ use crate::fault::Fault;
 use crate::model::{Changes, Guard, NoGuard, Record, RowKey, RowVersion};
 use crate::statement::next_version;
 use crate::transaction::{Next, Retry, Run, Tx, attempt};
-use write::{aim, aim_unchecked, conflicting, missing, noted, settle, settle_unchecked};
+use write::{aim, aim_unchecked, conflicting, missing, noted, settle, settle_unchecked, update};
 
 /// Everything of this crate that a connection can do. It is there for Diesel's connections, for pooled ones, for a
 /// `MultiConnection` ([`impl_multi_connection!`](crate::impl_multi_connection)) and for a [`Tx`]; nobody implements it.
@@ -116,13 +116,7 @@ pub trait VersionedConnection: Driver + Sized {
         changes: impl Changes<M, Self::Backend>,
     ) -> Result<RowVersion<M>> {
         let row = row.into();
-        noted(self, |conn| {
-            let new = next_version(&row)?;
-            let aim = aim(conn, &row)?;
-            let rows = changes.run(conn, aim, None::<&NoGuard>)?;
-            settle(conn, rows, &row, None::<&NoGuard>)?;
-            Ok(new)
-        })
+        noted(self, |conn| update(conn, &row, changes, false))
     }
 
     /// [`versioned_update`](VersionedConnection::versioned_update) that answers the whole row as it is stored, with what
@@ -343,13 +337,7 @@ pub trait VersionedConnection: Driver + Sized {
         changes: impl Changes<M, Self::Backend>,
     ) -> Result<RowVersion<M>> {
         let row = row.into();
-        noted(self, |conn| {
-            let new = next_version(&row)?;
-            let aim = aim(conn, &row)?.marking();
-            let rows = changes.run(conn, aim, None::<&NoGuard>)?;
-            settle(conn, rows, &row, None::<&NoGuard>)?;
-            Ok(new)
-        })
+        noted(self, |conn| update(conn, &row, changes, true))
     }
 
     /// Changes the row whatever its version, and moves the version all the same: who has read the row finds out. Reaches a

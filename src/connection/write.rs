@@ -52,6 +52,27 @@ pub(super) fn missing<M: Versioned>(key: &M::Key) -> Error {
     })
 }
 
+/// A checked update of one row; `marks` where it is to mark the row as deleted.
+pub(super) fn update<M, C>(
+    conn: &mut C,
+    row: &RowVersion<M>,
+    changes: impl Changes<M, C::Backend>,
+    marks: bool,
+) -> Result<RowVersion<M>>
+where
+    C: Driver,
+    M: Record<C::Backend>,
+{
+    let new = next_version(row)?;
+    let aim = Aim {
+        marks,
+        ..aim(conn, row)?
+    };
+    let rows = changes.run(conn, aim, None::<&NoGuard>)?;
+    settle(conn, rows, row, None::<&NoGuard>)?;
+    Ok(new)
+}
+
 /// The verdict on a write of one row at a version.
 pub(super) fn settle<M, C, G>(
     conn: &mut C,

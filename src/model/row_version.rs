@@ -106,15 +106,6 @@ pub struct Aim<'a, M: Versioned> {
     pub(crate) marks: bool,
 }
 
-impl<M: Versioned> Aim<'_, M> {
-    pub(crate) fn marking(self) -> Self {
-        Aim {
-            marks: true,
-            ..self
-        }
-    }
-}
-
 impl<M: Versioned> Clone for Aim<'_, M> {
     fn clone(&self) -> Self {
         *self
