@@ -50,7 +50,8 @@ struct Product {
     version: i64,
 }
 
-fn main() -> diesel_occ::Result<()> {
+#[test]
+fn row_o8_fields_written_as_another_type_is_accepted() -> diesel_occ::Result<()> {
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(
         "CREATE TABLE products (id BIGINT PRIMARY KEY, stock INTEGER NOT NULL, type TEXT NOT NULL, version BIGINT NOT NULL);

@@ -16,7 +16,8 @@ struct Product {
     version: Revision,
 }
 
-fn main() -> diesel_occ::Result<()> {
+#[test]
+fn row_o8_nullable_version_is_accepted() -> diesel_occ::Result<()> {
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(
         "CREATE TABLE products (id BIGINT PRIMARY KEY, name TEXT NOT NULL, version BIGINT);

@@ -13,7 +13,8 @@ struct Mark {
     version: i16,
 }
 
-fn main() -> diesel_occ::Result<()> {
+#[test]
+fn row_o8_key_and_version_only_is_accepted() -> diesel_occ::Result<()> {
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(
         "CREATE TABLE marks (id BIGINT PRIMARY KEY, version SMALLINT NOT NULL);

@@ -16,7 +16,8 @@ struct Note {
     version: i64,
 }
 
-fn main() -> diesel_occ::Result<()> {
+#[test]
+fn row_o8_soft_delete_by_a_flag_is_accepted() -> diesel_occ::Result<()> {
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(
         "CREATE TABLE notes (id BIGINT PRIMARY KEY, text TEXT NOT NULL, gone BOOLEAN NOT NULL, version BIGINT NOT NULL);

@@ -18,7 +18,8 @@ struct Note {
     version: i64,
 }
 
-fn main() -> diesel_occ::Result<()> {
+#[test]
+fn row_o8_what_a_save_leaves_out_is_accepted() -> diesel_occ::Result<()> {
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(
         "CREATE TABLE notes (id BIGINT PRIMARY KEY, text TEXT NOT NULL, made_by TEXT NOT NULL, deleted_at TEXT,

@@ -18,7 +18,8 @@ struct Product {
     revision: i32,
 }
 
-fn main() -> diesel_occ::Result<()> {
+#[test]
+fn row_o8_version_named_on_the_struct_is_accepted() -> diesel_occ::Result<()> {
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(
         "CREATE TABLE products (id BIGINT PRIMARY KEY, name TEXT NOT NULL, lock_version INTEGER NOT NULL);

@@ -16,7 +16,8 @@ struct OrderLine {
     order_id: i64,
 }
 
-fn main() -> diesel_occ::Result<()> {
+#[test]
+fn row_o8_composite_key_is_accepted() -> diesel_occ::Result<()> {
     let mut conn = SqliteConnection::establish(":memory:").unwrap();
     conn.batch_execute(
         "CREATE TABLE order_lines (order_id BIGINT, number INTEGER, amount INTEGER NOT NULL, version BIGINT NOT NULL,
