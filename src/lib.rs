@@ -101,12 +101,14 @@ pub use diesel_occ_derive::Versioned;
 pub use error::{Conflict, ConflictKind, Error, Result};
 pub use fault::Fault;
 #[doc(hidden)]
-pub use model::NoChanges;
-#[doc(hidden)]
 pub use model::SoftDelete;
 pub use model::{
     Changes, Guard, Record, Row, RowKey, RowVersion, Uncached, VersionValue, Versioned, uncached,
 };
+#[doc(hidden)]
+pub use model::{NoChanges, Nothing};
+#[doc(hidden)]
+pub use statement::KeyIs;
 pub use statement::{DeleteOneIf, UncheckedUpdate, UpdateIf, UpdateOneIf, VersionSql};
 #[cfg(feature = "r2d2")]
 pub use transaction::retry_on;

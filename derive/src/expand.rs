@@ -21,6 +21,7 @@ pub(crate) fn accepted(model: &Model) -> TokenStream {
     let (key_type, key) = key(model);
     let (changes_type, changes) = changes(model);
     let soft_delete = soft_delete(model);
+    let (filter_type, filter) = key_filter(model);
     let key_check = key_check(model);
     let columns = model
         .fields
@@ -42,6 +43,7 @@ pub(crate) fn accepted(model: &Model) -> TokenStream {
             type Version = #version_type;
             type VersionSql = <#table::#version_column as ::diesel::Expression>::SqlType;
             type VersionColumn = #table::#version_column;
+            type KeyFilter = #filter_type;
             type Columns = (#(#table::#columns,)*);
             type Changes<'changes> = #changes_type where Self: 'changes;
             const TABLE: &'static str = #table_name;
@@ -51,6 +53,7 @@ pub(crate) fn accepted(model: &Model) -> TokenStream {
             fn version(&self) -> &Self::Version { &self.#version }
             fn set_version(&mut self, __occ_version: Self::Version) { self.#version = __occ_version; }
             fn version_column() -> Self::VersionColumn { #table::#version_column }
+            fn key_filter(key: &Self::Key) -> Self::KeyFilter { #filter }
             fn columns() -> Self::Columns { (#(#table::#columns,)*) }
             fn changes(&self) -> Self::Changes<'_> { #changes }
         }
@@ -78,6 +81,7 @@ pub(crate) fn refused(input: &DeriveInput, errors: syn::Error) -> TokenStream {
             type Version = Self::Table;
             type VersionSql = Self::Table;
             type VersionColumn = Self::Table;
+            type KeyFilter = Self::Table;
             type Columns = Self::Table;
             type Changes<'changes> = Self::Table where Self: 'changes;
             const TABLE: &'static str = "";
@@ -88,6 +92,7 @@ pub(crate) fn refused(input: &DeriveInput, errors: syn::Error) -> TokenStream {
             fn version(&self) -> &Self::Version { ::core::unreachable!() }
             fn set_version(&mut self, _: Self::Version) { ::core::unreachable!() }
             fn version_column() -> Self::VersionColumn { ::core::unreachable!() }
+            fn key_filter(_: &Self::Key) -> Self::KeyFilter { ::core::unreachable!() }
             fn columns() -> Self::Columns { ::core::unreachable!() }
             fn changes(&self) -> Self::Changes<'_> { ::core::unreachable!() }
         }
@@ -109,6 +114,35 @@ fn key(model: &Model) -> (TokenStream, TokenStream) {
         ([ty], [value]) => (ty.clone(), value.clone()),
         _ => (quote!((#(#types,)*)), quote!((#(#values,)*))),
     }
+}
+
+/// Type and value of the condition that the key columns are these: the last one innermost.
+fn key_filter(model: &Model) -> (TokenStream, TokenStream) {
+    let table = &model.table;
+    let alone = model.key.len() == 1;
+    let mut filter = (quote!(::diesel_occ::Nothing), quote!(::diesel_occ::Nothing));
+    for (place, index) in model.key.iter().enumerate().rev() {
+        let field = &model.fields[*index];
+        let column = &field.column;
+        let ty = match &field.serialize_as {
+            Some(ty) => quote!(#ty),
+            None => as_type(field),
+        };
+        let part = syn::Index::from(place);
+        let value = match alone {
+            true => quote!(::core::clone::Clone::clone(key)),
+            false => quote!(::core::clone::Clone::clone(&key.#part)),
+        };
+        let sql = quote!(<#table::#column as ::diesel::Expression>::SqlType);
+        let as_expression = quote!(<#ty as ::diesel::expression::AsExpression<#sql>>);
+        let first = place == 0;
+        let (rest_type, rest) = filter;
+        filter = (
+            quote!(::diesel_occ::KeyIs<#table::#column, #as_expression::Expression, #rest_type, #first>),
+            quote!(::diesel_occ::KeyIs::new(#as_expression::as_expression(#value), #rest)),
+        );
+    }
+    filter
 }
 
 /// Refuses a model whose key is not the key of its table. A row is found by the table's columns in

@@ -10,6 +10,6 @@ pub use changes::{Changes, Guard, NoGuard, Uncached, uncached};
 pub use record::{Load, Record, State};
 pub use row_version::{Row, RowKey, RowVersion};
 pub use version::VersionValue;
-pub use versioned::{NoChanges, SoftDelete, Versioned};
+pub use versioned::{NoChanges, Nothing, SoftDelete, Versioned};
 
 pub(crate) use row_version::Aim;

@@ -55,6 +55,9 @@ pub trait Versioned: Sized {
     type VersionSql: SqlType + SingleValue + 'static;
     #[doc(hidden)]
     type VersionColumn: Column<Table = Self::Table> + Expression<SqlType = Self::VersionSql>;
+    /// `WHERE <key columns> = ..`, by their bare names.
+    #[doc(hidden)]
+    type KeyFilter;
     /// The columns of the fields, in their order.
     #[doc(hidden)]
     type Columns: Expression + SelectableExpression<Self::Table>;
@@ -73,6 +76,8 @@ pub trait Versioned: Sized {
     fn table() -> Self::Table;
     #[doc(hidden)]
     fn version_column() -> Self::VersionColumn;
+    #[doc(hidden)]
+    fn key_filter(key: &Self::Key) -> Self::KeyFilter;
     #[doc(hidden)]
     fn columns() -> Self::Columns;
     #[doc(hidden)]
@@ -179,6 +184,11 @@ impl<T: Table> AsChangeset for NoChanges<T> {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Nothing;
+
+impl QueryId for Nothing {
+    type QueryId = Self;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
 
 impl<DB: diesel::backend::Backend> QueryFragment<DB> for Nothing {
     fn walk_ast<'b>(&'b self, _: AstPass<'_, 'b, DB>) -> QueryResult<()> {

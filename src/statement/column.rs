@@ -24,7 +24,8 @@ pub(super) fn push_column<Vc: Column, DB: Dialect>(
     Ok(())
 }
 
-const fn is_plain(name: &str) -> bool {
+/// Whether a name is itself in quotes, whatever the quotes.
+pub(super) const fn is_plain(name: &str) -> bool {
     let name = name.as_bytes();
     let mut at = 0;
     while at < name.len() {
@@ -50,14 +51,29 @@ pub(super) fn push_bump<C: Column, DB: Dialect>(out: &mut AstPass<'_, '_, DB>) -
     Ok(())
 }
 
+/// ` WHERE "id" = `
+pub(super) fn push_where_is<C: Column, DB: Dialect>(
+    out: &mut AstPass<'_, '_, DB>,
+) -> QueryResult<()> {
+    push_is::<C, DB>(out, Pieces::<C>::of::<DB>(out).where_is, " WHERE ")
+}
+
 /// ` AND "version" = `
 pub(super) fn push_and_is<C: Column, DB: Dialect>(
     out: &mut AstPass<'_, '_, DB>,
 ) -> QueryResult<()> {
-    match Pieces::<C>::of::<DB>(out).is {
+    push_is::<C, DB>(out, Pieces::<C>::of::<DB>(out).and_is, " AND ")
+}
+
+fn push_is<C: Column, DB: Dialect>(
+    out: &mut AstPass<'_, '_, DB>,
+    piece: Option<&str>,
+    before: &str,
+) -> QueryResult<()> {
+    match piece {
         Some(piece) => out.push_sql(piece),
         None => {
-            out.push_sql(" AND ");
+            out.push_sql(before);
             push_column::<C, DB>(out)?;
             out.push_sql(" = ");
         }
@@ -70,37 +86,32 @@ struct Pieces<C>(PhantomData<C>);
 
 struct Ready {
     bump: Option<&'static str>,
-    is: Option<&'static str>,
+    where_is: Option<&'static str>,
+    and_is: Option<&'static str>,
 }
 
 impl<C: Column> Pieces<C> {
     const BUMP_IN_BACKTICKS: Piece = Piece::of(&["`", C::NAME, "` = `", C::NAME, "` + 1"]);
     const BUMP_IN_QUOTES: Piece = Piece::of(&["\"", C::NAME, "\" = \"", C::NAME, "\" + 1"]);
-    const IS_IN_BACKTICKS: Piece = Piece::of(&[" AND `", C::NAME, "` = "]);
-    const IS_IN_QUOTES: Piece = Piece::of(&[" AND \"", C::NAME, "\" = "]);
-    const IN_BACKTICKS: Ready =
-        Ready::of(C::NAME, &Self::BUMP_IN_BACKTICKS, &Self::IS_IN_BACKTICKS);
-    const IN_QUOTES: Ready = Ready::of(C::NAME, &Self::BUMP_IN_QUOTES, &Self::IS_IN_QUOTES);
+    const WHERE_IN_BACKTICKS: Piece = Piece::of(&[" WHERE `", C::NAME, "` = "]);
+    const WHERE_IN_QUOTES: Piece = Piece::of(&[" WHERE \"", C::NAME, "\" = "]);
+    const AND_IN_BACKTICKS: Piece = Piece::of(&[" AND `", C::NAME, "` = "]);
+    const AND_IN_QUOTES: Piece = Piece::of(&[" AND \"", C::NAME, "\" = "]);
+    const IN_BACKTICKS: Ready = Ready {
+        bump: Self::BUMP_IN_BACKTICKS.text_for(C::NAME),
+        where_is: Self::WHERE_IN_BACKTICKS.text_for(C::NAME),
+        and_is: Self::AND_IN_BACKTICKS.text_for(C::NAME),
+    };
+    const IN_QUOTES: Ready = Ready {
+        bump: Self::BUMP_IN_QUOTES.text_for(C::NAME),
+        where_is: Self::WHERE_IN_QUOTES.text_for(C::NAME),
+        and_is: Self::AND_IN_QUOTES.text_for(C::NAME),
+    };
 
     fn of<DB: Dialect>(out: &AstPass<'_, '_, DB>) -> Ready {
         match DB::server(out.backend()).quote {
             "`" => Self::IN_BACKTICKS,
             _ => Self::IN_QUOTES,
-        }
-    }
-}
-
-impl Ready {
-    const fn of(name: &str, bump: &'static Piece, is: &'static Piece) -> Ready {
-        match is_plain(name) {
-            true => Ready {
-                bump: bump.text(),
-                is: is.text(),
-            },
-            false => Ready {
-                bump: None,
-                is: None,
-            },
         }
     }
 }
@@ -131,8 +142,8 @@ impl Piece {
         Piece { bytes, len }
     }
 
-    const fn text(&self) -> Option<&str> {
-        if self.len > LONGEST {
+    const fn text_for(&'static self, name: &str) -> Option<&'static str> {
+        if self.len > LONGEST || !is_plain(name) {
             return None;
         }
         match std::str::from_utf8(self.bytes.split_at(self.len).0) {

@@ -1,6 +1,7 @@
 //! `DELETE FROM t WHERE <key> AND version = ?`
 
 use super::check::{Check, Target};
+use super::run::Own;
 use crate::backend::Dialect;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::query_source::{Column, QuerySource};
@@ -30,6 +31,6 @@ where
 }
 
 impl<T: QuerySource, W, Vc, E> QueryId for CheckedDelete<T, W, Vc, E> {
-    type QueryId = ();
+    type QueryId = Own;
     const HAS_STATIC_QUERY_ID: bool = false;
 }

@@ -4,6 +4,7 @@ mod check;
 mod column;
 mod delete;
 mod explain;
+mod key;
 mod one_row;
 mod record;
 mod run;
@@ -15,9 +16,11 @@ mod update_if;
 mod version_in_changes;
 mod words;
 
+pub use key::KeyIs;
 pub use one_row::{DeleteOneIf, UpdateOneIf};
 pub use unchecked::{UncheckedUpdate, VersionSql};
 pub use update_if::UpdateIf;
 
 pub(crate) use check::must_be_alone;
 pub(crate) use explain::{Refusal, next_version, too_many};
+pub(crate) use run::Own;

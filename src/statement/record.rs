@@ -1,5 +1,6 @@
 //! Every model whose queries a backend can render is a [`Record`] on it, and every changeset of its table its [`Changes`].
 
+use super::column::is_plain;
 use super::run::{load_all, load_first};
 use super::shape::{self, BUMP, BUMP_ALONE, Expected, From, Shape, WRITE, WRITE_ALONE, fixed};
 use super::states::state;
@@ -40,7 +41,7 @@ where
     DB: Dialect,
     M: Shape + Load<DB>,
     From<M>: QueryFragment<DB>,
-    M::Rows: QueryFragment<DB> + QueryId,
+    M::KeyFilter: QueryFragment<DB> + QueryId,
     Expected<M>: QueryFragment<DB>,
     for<'changes> M::Changes<'changes>: QueryId,
     for<'changes> <M::Changes<'changes> as AsChangeset>::Changeset: QueryFragment<DB>,
@@ -52,7 +53,7 @@ where
         query.empty = Some(query.changes.is_noop(&conn.backend())?);
         // A field or a key may be written as an expression whose text is made at run time.
         let varies = !<M::Changes<'_> as QueryId>::HAS_STATIC_QUERY_ID
-            || !<M::Rows as QueryId>::HAS_STATIC_QUERY_ID
+            || !<M::KeyFilter as QueryId>::HAS_STATIC_QUERY_ID
             || aim.version.is_none_or(M::Version::is_null);
         match (varies, aim.alone) {
             (true, _) => conn.execute_returning_count(&query),
@@ -64,7 +65,7 @@ where
     fn bump<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
         let mut query = shape::update(aim, NoChanges::<M::Table>::new(), None::<&NoGuard>);
         query.empty = Some(true);
-        let varies = !<M::Rows as QueryId>::HAS_STATIC_QUERY_ID
+        let varies = !<M::KeyFilter as QueryId>::HAS_STATIC_QUERY_ID
             || aim.version.is_none_or(M::Version::is_null);
         match (varies, aim.alone) {
             (true, _) => conn.execute_returning_count(&query),
@@ -86,7 +87,7 @@ where
         C: Driver<Backend = DB>,
         G: Guard<M, DB>,
     {
-        let (from, rows) = (M::table().from_clause(), M::rows(key));
+        let (from, rows) = (M::table().from_clause(), M::key_filter(key));
         let rows: Vec<(M::Version, i32)> =
             load_all(conn, shape::states::<M, G>(&from, &rows, guard))?;
         Ok(rows
@@ -103,7 +104,7 @@ where
     M: Shape,
     Ch: AsChangeset<Target = M::Table>,
     From<M>: QueryFragment<DB>,
-    M::Rows: QueryFragment<DB>,
+    M::KeyFilter: QueryFragment<DB>,
     Ch::Changeset: QueryFragment<DB>,
     Expected<M>: QueryFragment<DB>,
     DB::Fetch: Fetch<M, DB>,
@@ -125,7 +126,9 @@ where
         if aim.marks {
             let column = M::SOFT_DELETE.map(|mark| mark.column());
             let marked = match column {
-                Some(column) => version_in_changes::assign(&query.changes, &backend, column)?,
+                Some(column) => {
+                    version_in_changes::assign(&query.changes, &backend, column, is_plain(column))?
+                }
                 None => false,
             };
             if !marked {
@@ -159,7 +162,7 @@ where
     DB: Dialect<Fetch = Returning> + QueryMetadata<ST>,
     M: Shape<Columns: Expression<SqlType = ST> + QueryFragment<DB>> + FromSqlRow<ST, DB>,
     From<M>: QueryFragment<DB>,
-    M::Rows: QueryFragment<DB>,
+    M::KeyFilter: QueryFragment<DB>,
     Expected<M>: QueryFragment<DB>,
 {
     fn update_and_read<C, Ch>(conn: &mut C, aim: Aim<'_, M>, changes: Ch) -> Result<Vec<M>>

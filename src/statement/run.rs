@@ -8,6 +8,10 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
 use std::marker::PhantomData;
 
+/// In place of a key in the statement cache: a query of this crate's whose text varies.
+#[doc(hidden)]
+pub struct Own;
+
 /// Gives a node whose SQL never varies the type `K` as its key in the statement cache, so that its text is built once a
 /// connection.
 pub(super) struct Fixed<Q, K>(pub(super) Q, PhantomData<fn() -> K>);

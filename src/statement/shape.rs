@@ -7,7 +7,7 @@ use super::states::States;
 use super::update::{CheckedUpdate, NoReturning};
 use crate::model::{Aim, VersionValue, Versioned};
 use diesel::expression::AsExpression;
-use diesel::query_builder::{AsChangeset, AsQuery, IntoUpdateTarget};
+use diesel::query_builder::{AsChangeset, AsQuery};
 use diesel::query_dsl::methods::{FindDsl, SelectDsl};
 use diesel::query_source::QuerySource;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ pub(super) type Expected<M> =
 pub(super) type From<M> = <<M as Versioned>::Table as QuerySource>::FromClause;
 pub(super) type Update<M, Ch, G, R = NoReturning> = CheckedUpdate<
     <M as Versioned>::Table,
-    <M as Shape>::Rows,
+    <M as Versioned>::KeyFilter,
     Ch,
     <M as Versioned>::VersionColumn,
     Expected<M>,
@@ -27,7 +27,7 @@ pub(super) type Update<M, Ch, G, R = NoReturning> = CheckedUpdate<
 >;
 pub(super) type Delete<M> = CheckedDelete<
     <M as Versioned>::Table,
-    <M as Shape>::Rows,
+    <M as Versioned>::KeyFilter,
     <M as Versioned>::VersionColumn,
     Expected<M>,
 >;
@@ -35,13 +35,10 @@ pub(super) type Delete<M> = CheckedDelete<
 /// A model whose table can be searched by the model's key.
 #[doc(hidden)]
 pub trait Shape: Versioned {
-    /// `WHERE <key>`
-    type Rows;
     /// `SELECT <columns> FROM t WHERE <key>`
     type Find: AsQuery;
 
     fn find(key: &Self::Key) -> Self::Find;
-    fn rows(key: &Self::Key) -> Self::Rows;
 }
 
 #[diagnostic::do_not_recommend]
@@ -49,27 +46,20 @@ impl<M> Shape for M
 where
     M: Versioned,
     M::Table: FindDsl<M::Key>,
-    FindByKey<M>: IntoUpdateTarget<Table = M::Table> + SelectDsl<M::Columns>,
+    FindByKey<M>: SelectDsl<M::Columns>,
     <FindByKey<M> as SelectDsl<M::Columns>>::Output: AsQuery,
 {
-    type Rows = <FindByKey<M> as IntoUpdateTarget>::WhereClause;
     type Find = <FindByKey<M> as SelectDsl<M::Columns>>::Output;
 
     fn find(key: &M::Key) -> Self::Find {
         SelectDsl::select(FindDsl::find(M::table(), key.clone()), M::columns())
     }
-
-    fn rows(key: &M::Key) -> Self::Rows {
-        FindDsl::find(M::table(), key.clone())
-            .into_update_target()
-            .where_clause
-    }
 }
 
-fn target<M: Shape>(aim: Aim<'_, M>) -> Target<From<M>, M::Rows> {
+fn target<M: Shape>(aim: Aim<'_, M>) -> Target<From<M>, M::KeyFilter> {
     Target {
         from: M::table().from_clause(),
-        rows: M::rows(aim.key),
+        rows: M::key_filter(aim.key),
         form: Form::Grouped,
         // An unchecked write reaches a row that is marked as deleted, so that it can be brought back.
         soft_delete: aim.version.and(M::SOFT_DELETE),
@@ -117,9 +107,9 @@ pub(super) fn delete<M: Shape>(aim: Aim<'_, M>) -> Delete<M> {
 /// Version and state of every row at `rows`.
 pub(super) fn states<'q, M: Shape, G>(
     from: &'q From<M>,
-    rows: &'q M::Rows,
+    rows: &'q M::KeyFilter,
     guard: Option<&'q G>,
-) -> States<'q, M::Table, M::Rows, M::VersionColumn, G> {
+) -> States<'q, M::Table, M::KeyFilter, M::VersionColumn, G> {
     States {
         from,
         rows,

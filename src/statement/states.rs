@@ -1,6 +1,7 @@
 //! `SELECT version, <state> FROM t WHERE <key>`: what a write that hit no row would have found.
 
 use super::column::push_column;
+use super::run::Own;
 use crate::backend::Dialect;
 use crate::model::{SoftDelete, State};
 use diesel::expression::Expression;
@@ -64,7 +65,7 @@ where
 }
 
 impl<T: QuerySource, W, Vc, G> QueryId for States<'_, T, W, Vc, G> {
-    type QueryId = ();
+    type QueryId = Own;
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 

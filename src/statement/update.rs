@@ -1,6 +1,7 @@
 //! `UPDATE t SET <changes>, version = version + 1 WHERE <key> AND version = ? [AND <guard>] [RETURNING ..]`
 
 use super::check::{Check, Target};
+use super::run::Own;
 use crate::backend::{Dialect, Returning};
 use diesel::backend::Backend;
 use diesel::expression::{Expression, SelectableExpression};
@@ -67,7 +68,7 @@ where
 }
 
 impl<T: QuerySource, W, Ch, Vc, E, G, R> QueryId for CheckedUpdate<T, W, Ch, Vc, E, G, R> {
-    type QueryId = ();
+    type QueryId = Own;
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 

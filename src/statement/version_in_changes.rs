@@ -1,6 +1,7 @@
 //! Finding changes that set the version themselves. SQLite and MariaDB would take them without a word, and a client could
 //! write any version it likes.
 
+use super::column::is_plain;
 use crate::backend::Dialect;
 use crate::error::{Error, VersionInChanges};
 use diesel::query_builder::{QueryBuilder, QueryFragment};
@@ -21,7 +22,7 @@ where
     Ch: QueryFragment<DB>,
     DB: Dialect,
 {
-    if assign(changes, backend, Vc::NAME)? {
+    if assign(changes, backend, Vc::NAME, const { is_plain(Vc::NAME) })? {
         return Err(Error::VersionInChanges(VersionInChanges {
             table,
             key: key(),
@@ -31,8 +32,14 @@ where
     Ok(())
 }
 
-/// Whether the changes assign this column.
-pub(super) fn assign<Ch, DB>(changes: &Ch, backend: &DB, column: &str) -> QueryResult<bool>
+/// Whether the changes assign this column. In quotes a plain name is itself, so nothing more is looked for where it does not
+/// occur at all.
+pub(super) fn assign<Ch, DB>(
+    changes: &Ch,
+    backend: &DB,
+    column: &str,
+    is_plain: bool,
+) -> QueryResult<bool>
 where
     Ch: QueryFragment<DB>,
     DB: Dialect,
@@ -40,8 +47,7 @@ where
     let mut rendered = DB::query_builder(backend);
     changes.to_sql(&mut rendered, backend)?;
     let rendered = rendered.finish();
-    // In quotes a name without quotes is itself, so nothing more is looked for where it does not occur at all.
-    if !column.contains(['"', '`']) && !rendered.contains(column) {
+    if is_plain && !rendered.contains(column) {
         return Ok(false);
     }
     let mut assigned = DB::query_builder(backend);

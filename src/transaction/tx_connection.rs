@@ -3,6 +3,7 @@
 use super::seen::TxState;
 use super::tx::Tx;
 use crate::backend::{Dialect, Driver};
+use crate::statement::Own;
 use diesel::connection::{
     CacheSize, Connection, Instrumentation, LoadConnection, SimpleConnection,
     TransactionDepthChange, TransactionManager, TransactionManagerStatus,
@@ -10,6 +11,7 @@ use diesel::connection::{
 use diesel::expression::QueryMetadata;
 use diesel::query_builder::{Query, QueryBuilder, QueryFragment, QueryId};
 use diesel::result::QueryResult;
+use std::any::TypeId;
 
 /// Whether a batch may contain a statement that ends the transaction. Only a reason to ask the database.
 fn mentions_an_end(sql: &str) -> bool {
@@ -25,7 +27,8 @@ impl<C: Driver> Tx<'_, C> {
     where
         T: QueryFragment<C::Backend> + QueryId,
     {
-        if T::HAS_STATIC_QUERY_ID || !std::any::type_name::<T>().contains("SqlQuery") {
+        let ours = TypeId::of::<T::QueryId>() == TypeId::of::<Own>();
+        if ours || T::HAS_STATIC_QUERY_ID || !std::any::type_name::<T>().contains("SqlQuery") {
             return Ok(false);
         }
         let backend = self.conn.backend();
