@@ -34,7 +34,8 @@ pub enum Error {
     #[error("the guard of the write does not hold")]
     GuardFailed(#[source] GuardFailed),
     /// The statement hit no row although the row is there at the expected version: a trigger, a rule or a policy of the
-    /// database refuses it. Nothing was written, and trying again changes nothing.
+    /// database refuses it. Nothing was written, unless the table is a view whose INSTEAD OF trigger writes, which SQLite
+    /// does not count. Trying again changes nothing.
     #[error("the database kept the row from being written")]
     Suppressed(#[source] Suppressed),
     /// One key led to several rows. Nothing was written: see [`TooManyRows`] for the one exception.

@@ -108,8 +108,7 @@ fn row_o2_two_writers_that_have_read_the_same_row_never_both_succeed() {
 /// Whatever is interleaved, a version never goes back and no two writes make the same one. Seeded.
 #[test]
 fn row_o1_versions_only_grow_whatever_is_interleaved() {
-    let seed =
-        std::env::var("OCC_SEED").map_or_else(|_| fastrand_seed(), |seed| seed.parse().unwrap());
+    let seed = std::env::var("OCC_SEED").map_or_else(|_| a_seed(), |seed| seed.parse().unwrap());
     println!("OCC_SEED={seed}");
     let mut state = seed;
     let mut draw = move |n: u64| {
@@ -155,7 +154,7 @@ fn row_o1_versions_only_grow_whatever_is_interleaved() {
     }
 }
 
-fn fastrand_seed() -> u64 {
+fn a_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish()
 }

@@ -99,12 +99,27 @@ on_every_connection! {
         assert_eq!((conflict.key.as_str(), conflict.actual.as_deref()), ("42", Some("7")));
     }
 
+    fn row_r2_the_defaults_are_twenty_attempts_and_ten_seconds(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        let error = conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| tx.touch(Product::at(42, 1))).unwrap_err();
+        assert!(matches!(&error, Error::RetriesExhausted(facts) if facts.attempts == 20), "{error:?}");
+        let timer = FakeTimer::new(1.0);
+        let policy = Retry::default().attempts(10_000).timer(timer.clone());
+        conn.transact(&policy, |tx| tx.touch(Product::at(42, 1))).unwrap_err();
+        assert_eq!(timer.slept()[..9], [2, 4, 8, 16, 32, 64, 128, 200, 200]);
+        assert!((9_800..=10_000).contains(&timer.slept().iter().sum::<u128>()));
+        other.batch_execute("BEGIN IMMEDIATE").unwrap();
+        let timer = FakeTimer::new(1.0);
+        let error = conn.transact(&Retry::default().timer(timer), |tx| tx.touch(Product::at(42, 7))).unwrap_err();
+        other.batch_execute("ROLLBACK").unwrap();
+        let Error::LockTimeout(facts) = error else { panic!("{error:?}") };
+        assert!((Duration::from_secs(9)..=Duration::from_secs(10)).contains(&facts.waited), "{facts}");
+    }
+
     fn row_r2_the_jitter_is_full_and_comes_from_the_policys_own_source(bed) {
         let conn = &mut bed.connect();
         for (random, slept) in [(0.0, vec![0, 0, 0]), (0.5, vec![1, 2, 4]), (7.0, vec![2, 4, 8]), (-1.0, vec![0, 0, 0]), (f64::NAN, vec![2, 4, 8])] {
             let timer = FakeTimer::new(random);
-            let policy = Retry::default().attempts(4).timer(timer.clone());
-            conn.modify(42, Mode::optimistic().retry(policy), |product: &mut Product| product.version = 1).unwrap();
             let policy = Retry::default().attempts(4).timer(timer.clone());
             let error = conn.transact(&policy, |tx| tx.touch(Product::at(42, 1))).unwrap_err();
             assert!(matches!(error, Error::RetriesExhausted(_)));

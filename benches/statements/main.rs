@@ -6,6 +6,8 @@
 //! where Criterion would measure one after the other while the machine drifts. It needs nothing else to be built. A bar that
 //! is missed is printed, and decides nothing: the exit code is 0 all the same.
 //!
+//! With `OCC_BENCH_ROWID` in the environment the key of the table is an `INTEGER PRIMARY KEY`, where C has least to do.
+//!
 //! `in_tx` is a connection in Diesel's `transaction`, `in_transact` a `Tx` in our `transact`, both in memory; `durable` is
 //! a file, each statement committed by itself.
 
@@ -70,6 +72,12 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
 
     report::print_machine();
+    let key = if work::rowid_is_key() {
+        "INTEGER"
+    } else {
+        "BIGINT"
+    };
+    println!("id {key} PRIMARY KEY");
     println!(
         "in_tx, in_transact: {}, rounds of {} batches of {}",
         settings(&mut open(":memory:", "")),

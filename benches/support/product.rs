@@ -21,8 +21,9 @@ pub struct Product {
     pub version: i64,
 }
 
+/// `BIGINT`, as the documentation and the tests have it: the table and the index of its key are two trees.
 pub const CREATE: &str = "CREATE TABLE products (
-    id INTEGER PRIMARY KEY,
+    id BIGINT PRIMARY KEY,
     name TEXT NOT NULL,
     stock INTEGER NOT NULL,
     version BIGINT NOT NULL DEFAULT 0

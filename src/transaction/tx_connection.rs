@@ -67,7 +67,6 @@ impl<C: Driver> Connection for Tx<'_, C> {
     where
         T: QueryFragment<C::Backend> + QueryId,
     {
-        self.open()?;
         let an_end = self.is_raw_sql_that_mentions_an_end(source)?;
         let result = self.watched(|conn| conn.execute_returning_count(source));
         self.state.may_have_ended(an_end);
