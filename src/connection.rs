@@ -7,13 +7,13 @@ mod write;
 pub use mode::{Edit, Mode, Removal};
 pub use write::GuardTarget;
 
-use crate::backend::{Driver, depth};
+use crate::backend::{Driver, depth, noted};
 use crate::error::{Error, NotFound, Result};
 use crate::fault::Fault;
 use crate::model::{Changes, Guard, NoGuard, Record, RowKey, RowVersion};
 use crate::statement::next_version;
 use crate::transaction::{Next, Retry, Run, Tx, attempt};
-use write::{aim, aim_unchecked, conflicting, missing, noted, settle, settle_unchecked, update};
+use write::{aim, aim_unchecked, conflicting, missing, settle, settle_unchecked, update};
 
 /// Everything of this crate that a connection can do. It is there for Diesel's connections, for pooled ones, for a
 /// `MultiConnection` ([`impl_multi_connection!`](crate::impl_multi_connection)) and for a [`Tx`]; nobody implements it.

@@ -10,7 +10,7 @@ mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::fault::Row;
 use diesel::backend::Backend;
 use diesel::connection::{Connection, LoadConnection, TransactionManager};
@@ -120,4 +120,16 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
 pub(crate) fn depth<C: Connection>(conn: &mut C) -> QueryResult<u32> {
     let status = C::TransactionManager::transaction_manager_status_mut(conn);
     Ok(status.transaction_depth()?.map_or(0, |depth| depth.get()))
+}
+
+/// Lets a `Tx` know how an operation ended.
+pub(crate) fn noted<C: Driver, T>(
+    conn: &mut C,
+    operation: impl FnOnce(&mut C) -> Result<T>,
+) -> Result<T> {
+    let result = operation(conn);
+    if let Err(error) = &result {
+        conn.note(error);
+    }
+    result
 }

@@ -9,18 +9,6 @@ use crate::statement::{Refusal, must_be_alone, next_version, too_many};
 /// row in between, or the database keeps it.
 const TRIES: usize = 3;
 
-/// Lets a `Tx` know how an operation ended.
-pub(super) fn noted<C: Driver, T>(
-    conn: &mut C,
-    operation: impl FnOnce(&mut C) -> Result<T>,
-) -> Result<T> {
-    let result = operation(conn);
-    if let Err(error) = &result {
-        conn.note(error);
-    }
-    result
-}
-
 pub(super) fn aim<'r, C: Driver, M: Versioned>(
     conn: &mut C,
     row: &'r RowVersion<M>,

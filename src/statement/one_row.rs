@@ -9,7 +9,7 @@ use super::unchecked::{UncheckedUpdate, VersionSql};
 use super::update::{CheckedUpdate, NoReturning};
 use super::version_in_changes;
 use super::words::{key_in_words, table_name};
-use crate::backend::Driver;
+use crate::backend::{Driver, noted};
 use crate::error::{Error, Result};
 use crate::model::{NoGuard, State, VersionValue};
 use diesel::deserialize::FromSqlRow;
@@ -92,42 +92,27 @@ where
         (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
         C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
     {
-        let result = self.run(conn);
-        if let Err(error) = &result {
-            conn.note(error);
-        }
-        result
-    }
-
-    fn run<C>(self, conn: &mut C) -> Result<V>
-    where
-        C: Driver,
-        T::FromClause: QueryFragment<C::Backend>,
-        W: QueryFragment<C::Backend>,
-        Ch: QueryFragment<C::Backend>,
-        V::Expression: QueryFragment<C::Backend>,
-        (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
-        C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
-    {
-        let table = table_name::<T>();
-        let backend = conn.backend();
-        let key = key_in_words(&self.find.rows, &backend)?;
-        let alone = must_be_alone(conn)?;
-        let (query, expected) = self.into_query(alone, Form::of(&key));
-        let refusal = Refusal {
-            table,
-            key,
-            expected: Some(&expected),
-        };
-        let new = refusal.next(&expected)?;
-        version_in_changes::refuse::<Vc, _, _>(&query.changes, &backend, table, || {
-            refusal.key.clone()
-        })?;
-        match conn.execute_returning_count(&query)? {
-            1 => Ok(new),
-            0 => Err(look_again::<T, W, Vc, V, C>(conn, &query.target, &refusal)?),
-            rows => Err(too_many(table, refusal.key, rows)),
-        }
+        noted(conn, |conn| {
+            let table = table_name::<T>();
+            let backend = conn.backend();
+            let key = key_in_words(&self.find.rows, &backend)?;
+            let alone = must_be_alone(conn)?;
+            let (query, expected) = self.into_query(alone, Form::of(&key));
+            let refusal = Refusal {
+                table,
+                key,
+                expected: Some(&expected),
+            };
+            let new = refusal.next(&expected)?;
+            version_in_changes::refuse::<Vc, _, _>(&query.changes, &backend, table, || {
+                refusal.key.clone()
+            })?;
+            match conn.execute_returning_count(&query)? {
+                1 => Ok(new),
+                0 => Err(look_again::<T, W, Vc, V, C>(conn, &query.target, &refusal)?),
+                rows => Err(too_many(table, refusal.key, rows)),
+            }
+        })
     }
 
     /// The query without the verdict. Its `execute` answers the number of rows: **`Ok(0)` is the conflict**, which is easy to
@@ -189,37 +174,23 @@ where
         (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
         C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
     {
-        let result = self.run(conn);
-        if let Err(error) = &result {
-            conn.note(error);
-        }
-        result
-    }
-
-    fn run<C>(self, conn: &mut C) -> Result<()>
-    where
-        C: Driver,
-        T::FromClause: QueryFragment<C::Backend>,
-        W: QueryFragment<C::Backend>,
-        V::Expression: QueryFragment<C::Backend>,
-        (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
-        C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
-    {
-        let table = table_name::<T>();
-        let key = key_in_words(&self.find.rows, &conn.backend())?;
-        let (target, expected) = self.find.target(must_be_alone(conn)?, Form::of(&key));
-        let check = Check::at(&expected, expected.clone().as_expression());
-        let query = CheckedDelete::<T, W, Vc, V::Expression> { target, check };
-        let refusal = Refusal {
-            table,
-            key,
-            expected: Some(&expected),
-        };
-        match conn.execute_returning_count(&query)? {
-            1 => Ok(()),
-            0 => Err(look_again::<T, W, Vc, V, C>(conn, &query.target, &refusal)?),
-            rows => Err(too_many(table, refusal.key, rows)),
-        }
+        noted(conn, |conn| {
+            let table = table_name::<T>();
+            let key = key_in_words(&self.find.rows, &conn.backend())?;
+            let (target, expected) = self.find.target(must_be_alone(conn)?, Form::of(&key));
+            let check = Check::at(&expected, expected.clone().as_expression());
+            let query = CheckedDelete::<T, W, Vc, V::Expression> { target, check };
+            let refusal = Refusal {
+                table,
+                key,
+                expected: Some(&expected),
+            };
+            match conn.execute_returning_count(&query)? {
+                1 => Ok(()),
+                0 => Err(look_again::<T, W, Vc, V, C>(conn, &query.target, &refusal)?),
+                rows => Err(too_many(table, refusal.key, rows)),
+            }
+        })
     }
 }
 
