@@ -12,7 +12,7 @@ use crate::error::{Error, NotFound, Result};
 use crate::fault::Fault;
 use crate::model::{Changes, Guard, NoGuard, Record, RowKey, RowVersion};
 use crate::statement::next_version;
-use crate::transaction::{Next, Retry, Run, Tx, attempt};
+use crate::transaction::{Next, Policy, Retry, Run, Tx, attempt};
 use write::{aim, aim_unchecked, conflicting, missing, settle, settle_unchecked, update};
 
 /// Everything of this crate that a connection can do. It is there for Diesel's connections, for pooled ones, for a
@@ -75,7 +75,7 @@ pub trait VersionedConnection: Driver + Sized {
         &mut self,
         row: impl Into<RowVersion<M>>,
     ) -> Result<Option<M>> {
-        M::load(self, &row.into().key)
+        M::load_current(self, &row.into().key)
     }
 
     /// Changes the row if it is still at this version, and answers it at the new one. One statement.
@@ -502,14 +502,14 @@ pub trait VersionedConnection: Driver + Sized {
     /// ```
     fn transact<T, E>(
         &mut self,
-        retry: &Retry,
+        policy: &impl Policy,
         mut f: impl FnMut(&mut Tx<'_, Self>) -> Result<T, E>,
     ) -> Result<T, E>
     where
         E: From<Error>,
     {
         let outermost = depth(self).map_err(Error::from)? == 0;
-        let mut run = Run::new(retry);
+        let mut run = Run::new(policy);
         loop {
             let (result, seen) = attempt(self, &run, &mut f);
             let Err(error) = result else { return result };

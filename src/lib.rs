@@ -93,9 +93,9 @@ mod transaction;
 
 #[cfg(feature = "sqlite")]
 pub use backend::sqlite;
-pub use backend::{Dialect, Driver, Server};
 #[doc(hidden)]
-pub use backend::{Reread, Returning};
+pub use backend::{Begin, Bundle, Reread, Returning};
+pub use backend::{Dialect, Driver, IsolationLevel, Server};
 pub use connection::{Edit, GuardTarget, Mode, Removal, VersionedConnection};
 pub use diesel_occ_derive::Versioned;
 pub use error::{Conflict, ConflictKind, Error, Result};
@@ -112,7 +112,7 @@ pub use statement::KeyIs;
 pub use statement::{DeleteOneIf, UncheckedUpdate, UpdateIf, UpdateOneIf, VersionSql};
 #[cfg(feature = "r2d2")]
 pub use transaction::retry_on;
-pub use transaction::{Observer, Retry, RetryEvent, Timer, Tx};
+pub use transaction::{Observer, Policy, Retry, RetryEvent, Timer, Tx, TxOptions};
 
 /// What most programs need: `use diesel_occ::prelude::*;`
 pub mod prelude {

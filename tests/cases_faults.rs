@@ -12,6 +12,48 @@ use std::time::Duration;
 use support::*;
 
 on_every_connection! {
+    // After a panic in the closure the connection believed to be in a transaction.
+    fn case_faults_11_after_a_panic_the_connection_is_as_new(bed) {
+        let conn = &mut bed.connect();
+        for _ in 0..2 {
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                conn.transact(&Retry::default(), |tx| -> Result<(), App> {
+                    tx.touch(Product::at(42, 7))?;
+                    panic!("in the closure")
+                })
+            }));
+            assert!(panicked.is_err());
+        }
+        let version = conn.transact(&Retry::never(), |tx| tx.touch(Product::at(42, 7))).unwrap().version;
+        assert_eq!(version, 8);
+    }
+
+    // The same failure was one type of error here and another there.
+    fn case_faults_19_the_same_failure_is_the_same_typed_error_on_every_kind_of_connection(bed) {
+        let conn = &mut bed.connect();
+        let result = conn.transact(&Retry::never(), |tx| -> Result<(), App> { tx.batch_execute("ROLLBACK")?; Ok(()) });
+        assert!(matches!(result, Err(App::Occ(Error::TransactionEnded(_)))), "{result:?}");
+        let result = conn.transact(&Retry::never(), |tx| -> Result<(), App> { tx.touch(Product::at(42, 1))?; Ok(()) });
+        assert!(matches!(result, Err(App::Occ(Error::Conflict(_)))), "{result:?}");
+    }
+
+    // Two saves within one second by the same holder: the second affected no row.
+    fn case_faults_23_every_save_moves_the_version_by_one_however_fast_they_come(bed) {
+        let conn = &mut bed.connect();
+        let mut product = conn.fetch::<Product>(42).unwrap();
+        for version in 8..108 {
+            product = conn.save(&product).unwrap();
+            assert_eq!(product.version, version);
+        }
+    }
+}
+
+mod only_on_sqlite {
+    use super::*;
+
+    on_every_connection! {
+    of sqlite;
+
     // SQLite rolled back by itself, and what came after was committed statement by statement.
     fn case_faults_9_after_an_automatic_rollback_nothing_is_committed_by_itself(bed) {
         let conn = &mut bed.connect();
@@ -27,22 +69,6 @@ on_every_connection! {
         let product = conn.fetch::<Product>(43).unwrap();
         assert_eq!((product.version, product.stock), (1, 5));
         assert_eq!(conn.fetch::<Product>(42).unwrap().version, 7);
-    }
-
-    // After a panic in the closure the connection believed to be in a transaction.
-    fn case_faults_11_after_a_panic_the_connection_is_as_new(bed) {
-        let conn = &mut bed.connect();
-        for _ in 0..2 {
-            let panicked = catch_unwind(AssertUnwindSafe(|| {
-                conn.transact(&Retry::default(), |tx| -> Result<(), App> {
-                    tx.touch(Product::at(42, 7))?;
-                    panic!("in the closure")
-                })
-            }));
-            assert!(panicked.is_err());
-        }
-        let version = conn.transact(&Retry::never(), |tx| tx.touch(Product::at(42, 7))).unwrap().version;
-        assert_eq!(version, 8);
     }
 
     // BUSY_SNAPSHOT: trying the statement again in the same transaction can never help.
@@ -66,24 +92,6 @@ on_every_connection! {
         }).unwrap();
         assert_eq!(runs, 1);
     }
-
-    // The same failure was one type of error here and another there.
-    fn case_faults_19_the_same_failure_is_the_same_typed_error_on_every_kind_of_connection(bed) {
-        let conn = &mut bed.connect();
-        let result = conn.transact(&Retry::never(), |tx| -> Result<(), App> { tx.batch_execute("ROLLBACK")?; Ok(()) });
-        assert!(matches!(result, Err(App::Occ(Error::TransactionEnded(_)))), "{result:?}");
-        let result = conn.transact(&Retry::never(), |tx| -> Result<(), App> { tx.touch(Product::at(42, 1))?; Ok(()) });
-        assert!(matches!(result, Err(App::Occ(Error::Conflict(_)))), "{result:?}");
-    }
-
-    // Two saves within one second by the same holder: the second affected no row.
-    fn case_faults_23_every_save_moves_the_version_by_one_however_fast_they_come(bed) {
-        let conn = &mut bed.connect();
-        let mut product = conn.fetch::<Product>(42).unwrap();
-        for version in 8..108 {
-            product = conn.save(&product).unwrap();
-            assert_eq!(product.version, version);
-        }
     }
 }
 
@@ -113,7 +121,7 @@ fn case_faults_17_an_unknown_outcome_is_never_a_reason_to_run_again() {
 #[test]
 fn case_faults_29_a_pool_that_has_no_second_connection_is_an_error_in_time() {
     let bed = sqlite_bare();
-    let pool = pool(bed.url(), 1);
+    let pool = bed.pool(1);
     let started = std::time::Instant::now();
     let policy = Retry::default().deadline(Duration::from_millis(30));
     let result = retry_on(&pool, &policy, |_| -> Result<(), App> {

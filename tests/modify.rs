@@ -38,6 +38,47 @@ on_every_connection! {
         assert_eq!(log.statements().len(), 8, "a read, a write, and a look after each refusal");
     }
 
+    fn row_o3_what_the_closure_does_to_key_and_version_does_not_reach_another_row(bed) {
+        let conn = &mut bed.connect();
+        let error = conn.modify(42, Mode::optimistic(), |product: &mut Product| { product.id = 43; product.stock = 0 }).unwrap_err();
+        assert!(matches!(&error, Error::KeyChanged(facts) if facts.key == "42" && facts.changed == "43"), "{error:?}");
+        assert_eq!(conn.fetch::<Product>(43).unwrap().stock, 5);
+        let product = conn.modify(42, Mode::optimistic(), |product: &mut Product| { product.version = 900; product.stock = 1 }).unwrap();
+        assert_eq!(product.version, 8);
+        assert_eq!(conn.fetch::<Product>(42).unwrap(), product);
+    }
+
+    fn row_r2_modify_gives_up_as_its_policy_says(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        let mode = Mode::optimistic().retry(Retry::default().attempts(3).timer(FakeTimer::new(0.0)));
+        let mut runs = 0;
+        let error = conn.modify(42, mode, |_: &mut Product| {
+            runs += 1;
+            other.unchecked_touch(Product::key(42)).unwrap();
+        }).unwrap_err();
+        let Error::RetriesExhausted(facts) = error else { panic!("{error:?}") };
+        assert_eq!((runs, facts.attempts, facts.conflict.unwrap().to_string().as_str()), (3, 3, "products 42: expected version 9, found 10"));
+    }
+
+    fn row_r2_a_row_that_is_deleted_meanwhile_ends_it(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        let mut runs = 0;
+        let error = conn.modify(42, Mode::optimistic(), |product: &mut Product| {
+            runs += 1;
+            other.versioned_delete(&*product).unwrap();
+        }).unwrap_err();
+        assert!(matches!(&error, Error::Conflict(conflict) if !conflict.is_retryable()), "{error:?}");
+        assert_eq!(runs, 1);
+        assert_eq!(products::table.count().get_result::<i64>(conn).unwrap(), 1);
+    }
+}
+
+mod only_on_sqlite {
+    use super::*;
+
+    on_every_connection! {
+    of sqlite;
+
     fn row_r1_a_closure_that_takes_long_blocks_nobody(bed) {
         let (conn, other) = (&mut bed.connect(), bed.connect());
         // Without a busy handler a blocked writer fails at once: no clock decides.
@@ -88,38 +129,5 @@ on_every_connection! {
         begin("ROLLBACK");
         assert_eq!(conn.fetch::<Product>(42).unwrap().stock, 49);
     }
-
-    fn row_o3_what_the_closure_does_to_key_and_version_does_not_reach_another_row(bed) {
-        let conn = &mut bed.connect();
-        let error = conn.modify(42, Mode::optimistic(), |product: &mut Product| { product.id = 43; product.stock = 0 }).unwrap_err();
-        assert!(matches!(&error, Error::KeyChanged(facts) if facts.key == "42" && facts.changed == "43"), "{error:?}");
-        assert_eq!(conn.fetch::<Product>(43).unwrap().stock, 5);
-        let product = conn.modify(42, Mode::optimistic(), |product: &mut Product| { product.version = 900; product.stock = 1 }).unwrap();
-        assert_eq!(product.version, 8);
-        assert_eq!(conn.fetch::<Product>(42).unwrap(), product);
-    }
-
-    fn row_r2_modify_gives_up_as_its_policy_says(bed) {
-        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
-        let mode = Mode::optimistic().retry(Retry::default().attempts(3).timer(FakeTimer::new(0.0)));
-        let mut runs = 0;
-        let error = conn.modify(42, mode, |_: &mut Product| {
-            runs += 1;
-            other.unchecked_touch(Product::key(42)).unwrap();
-        }).unwrap_err();
-        let Error::RetriesExhausted(facts) = error else { panic!("{error:?}") };
-        assert_eq!((runs, facts.attempts, facts.conflict.unwrap().to_string().as_str()), (3, 3, "products 42: expected version 9, found 10"));
-    }
-
-    fn row_r2_a_row_that_is_deleted_meanwhile_ends_it(bed) {
-        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
-        let mut runs = 0;
-        let error = conn.modify(42, Mode::optimistic(), |product: &mut Product| {
-            runs += 1;
-            other.versioned_delete(&*product).unwrap();
-        }).unwrap_err();
-        assert!(matches!(&error, Error::Conflict(conflict) if !conflict.is_retryable()), "{error:?}");
-        assert_eq!(runs, 1);
-        assert_eq!(products::table.count().get_result::<i64>(conn).unwrap(), 1);
     }
 }

@@ -13,7 +13,7 @@ use support::*;
 #[test]
 fn row_r7_the_connection_is_back_in_the_pool_while_it_sleeps() {
     let bed = sqlite_bare();
-    let pool = pool(bed.url(), 1);
+    let pool = bed.pool(1);
     let watched = pool.clone();
     let timer = FakeTimer::new(1.0).on_sleep(move || {
         assert_eq!(watched.state().idle_connections, 1, "held while asleep");
@@ -43,7 +43,7 @@ fn row_r7_the_connection_is_back_in_the_pool_while_it_sleeps() {
 #[test]
 fn row_r7_after_a_broken_connection_it_takes_another_one() {
     let bed = sqlite_bare();
-    let pool = pool(bed.url(), 1);
+    let pool = bed.pool(1);
     pool.get()
         .unwrap()
         .batch_execute("CREATE TEMP TABLE mark (x)")
@@ -66,7 +66,7 @@ fn row_r7_after_a_broken_connection_it_takes_another_one() {
     )
     .unwrap();
     assert_eq!(seen, [true, false]);
-    assert_eq!(sqlite(bed.url()).fetch::<Product>(42).unwrap().version, 8);
+    assert_eq!(bed.connect().fetch::<Product>(42).unwrap().version, 8);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn row_r7_on_one_connection_a_broken_connection_is_not_retried() {
 #[test]
 fn bad_input_a_pool_that_is_exhausted_is_a_typed_error_within_the_deadline() {
     let bed = sqlite_bare();
-    let pool = pool(bed.url(), 1);
+    let pool = bed.pool(1);
     let policy = Retry::default().deadline(Duration::from_millis(50));
     // A closure that asks the pool it runs on for a second connection would wait for itself.
     let result = retry_on(&pool, &policy, |tx| -> Result<(), App> {
@@ -114,7 +114,7 @@ fn bad_input_a_pool_that_is_exhausted_is_a_typed_error_within_the_deadline() {
 #[test]
 fn row_r7_no_connection_goes_back_with_a_transaction_open() {
     let bed = sqlite_bare();
-    let pool = pool(bed.url(), 1);
+    let pool = bed.pool(1);
     for end in ["COMMIT", "ROLLBACK", "ROLLBACK; BEGIN"] {
         let result = retry_on(&pool, &Retry::never(), |tx| -> Result<(), App> {
             tx.batch_execute(end)?;

@@ -61,30 +61,6 @@ on_every_connection! {
         assert_eq!(conn.fetch::<Product>(42).unwrap().stock, 49);
     }
 
-    fn row_r1_a_busy_database_at_begin_is_waited_for_and_is_no_attempt(bed) {
-        let (conn, other) = (&mut bed.connect(), bed.connect());
-        let other = Arc::new(Mutex::new(other));
-        other.lock().unwrap().batch_execute("BEGIN IMMEDIATE").unwrap();
-        let (leaves, mut waits) = (other.clone(), 0);
-        let timer = FakeTimer::new(1.0).on_sleep(move || {
-            waits += 1;
-            if waits == 30 {
-                leaves.lock().unwrap().batch_execute("COMMIT").unwrap();
-            }
-        });
-        let told = Told::default();
-        let mut runs = 0;
-        conn.transact(&Retry::default().timer(timer.clone()).observer(told.clone()), |tx| -> Result<(), App> {
-            runs += 1;
-            tx.touch(Product::at(42, 7))?;
-            Ok(())
-        }).unwrap();
-        assert_eq!((runs, timer.slept().len()), (1, 30));
-        // Who has waited long looks more often: 2 ms, then 1 ms, then less.
-        assert_eq!(timer.slept()[..10], [2, 2, 2, 2, 1, 1, 1, 1, 0, 0]);
-        assert!(told.0.lock().unwrap().is_empty());
-    }
-
     fn row_r2_delays_double_from_the_base_to_the_cap_and_attempts_bound_them(bed) {
         let conn = &mut bed.connect();
         let timer = FakeTimer::new(1.0);
@@ -97,23 +73,6 @@ on_every_connection! {
         assert_eq!((facts.attempts, facts.last, facts.elapsed), (9, Fault::Conflict, Duration::from_millis(243)));
         let conflict = facts.conflict.unwrap();
         assert_eq!((conflict.key.as_str(), conflict.actual.as_deref()), ("42", Some("7")));
-    }
-
-    fn row_r2_the_defaults_are_twenty_attempts_and_ten_seconds(bed) {
-        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
-        let error = conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| tx.touch(Product::at(42, 1))).unwrap_err();
-        assert!(matches!(&error, Error::RetriesExhausted(facts) if facts.attempts == 20), "{error:?}");
-        let timer = FakeTimer::new(1.0);
-        let policy = Retry::default().attempts(10_000).timer(timer.clone());
-        conn.transact(&policy, |tx| tx.touch(Product::at(42, 1))).unwrap_err();
-        assert_eq!(timer.slept()[..9], [2, 4, 8, 16, 32, 64, 128, 200, 200]);
-        assert!((9_800..=10_000).contains(&timer.slept().iter().sum::<u128>()));
-        other.batch_execute("BEGIN IMMEDIATE").unwrap();
-        let timer = FakeTimer::new(1.0);
-        let error = conn.transact(&Retry::default().timer(timer), |tx| tx.touch(Product::at(42, 7))).unwrap_err();
-        other.batch_execute("ROLLBACK").unwrap();
-        let Error::LockTimeout(facts) = error else { panic!("{error:?}") };
-        assert!((Duration::from_secs(9)..=Duration::from_secs(10)).contains(&facts.waited), "{facts}");
     }
 
     fn row_r2_the_jitter_is_full_and_comes_from_the_policys_own_source(bed) {
@@ -318,5 +277,54 @@ on_every_connection! {
         assert!(conn.touch(Product::at(42, 1)).is_err());
         let row = conn.touch(&product).unwrap();
         conn.touch(row).unwrap();
+    }
+}
+
+mod only_on_sqlite {
+    use super::*;
+
+    on_every_connection! {
+    of sqlite;
+
+    fn row_r1_a_busy_database_at_begin_is_waited_for_and_is_no_attempt(bed) {
+        let (conn, other) = (&mut bed.connect(), bed.connect());
+        let other = Arc::new(Mutex::new(other));
+        other.lock().unwrap().batch_execute("BEGIN IMMEDIATE").unwrap();
+        let (leaves, mut waits) = (other.clone(), 0);
+        let timer = FakeTimer::new(1.0).on_sleep(move || {
+            waits += 1;
+            if waits == 30 {
+                leaves.lock().unwrap().batch_execute("COMMIT").unwrap();
+            }
+        });
+        let told = Told::default();
+        let mut runs = 0;
+        conn.transact(&Retry::default().timer(timer.clone()).observer(told.clone()), |tx| -> Result<(), App> {
+            runs += 1;
+            tx.touch(Product::at(42, 7))?;
+            Ok(())
+        }).unwrap();
+        assert_eq!((runs, timer.slept().len()), (1, 30));
+        // Who has waited long looks more often: 2 ms, then 1 ms, then less.
+        assert_eq!(timer.slept()[..10], [2, 2, 2, 2, 1, 1, 1, 1, 0, 0]);
+        assert!(told.0.lock().unwrap().is_empty());
+    }
+
+    fn row_r2_the_defaults_are_twenty_attempts_and_ten_seconds(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        let error = conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| tx.touch(Product::at(42, 1))).unwrap_err();
+        assert!(matches!(&error, Error::RetriesExhausted(facts) if facts.attempts == 20), "{error:?}");
+        let timer = FakeTimer::new(1.0);
+        let policy = Retry::default().attempts(10_000).timer(timer.clone());
+        conn.transact(&policy, |tx| tx.touch(Product::at(42, 1))).unwrap_err();
+        assert_eq!(timer.slept()[..9], [2, 4, 8, 16, 32, 64, 128, 200, 200]);
+        assert!((9_800..=10_000).contains(&timer.slept().iter().sum::<u128>()));
+        other.batch_execute("BEGIN IMMEDIATE").unwrap();
+        let timer = FakeTimer::new(1.0);
+        let error = conn.transact(&Retry::default().timer(timer), |tx| tx.touch(Product::at(42, 7))).unwrap_err();
+        other.batch_execute("ROLLBACK").unwrap();
+        let Error::LockTimeout(facts) = error else { panic!("{error:?}") };
+        assert!((Duration::from_secs(9)..=Duration::from_secs(10)).contains(&facts.waited), "{facts}");
+    }
     }
 }

@@ -228,7 +228,7 @@ on_every_connection! {
         let error = product.update_if(products::version, 7, products::stock.eq(48)).execute(conn).unwrap_err();
         let Error::Conflict(conflict) = error else { panic!("{error:?}") };
         assert_eq!((conflict.table, conflict.expected.as_str(), conflict.actual.as_deref()), ("products", "7", Some("8")));
-        assert_eq!(conflict.key, "WHERE (`products`.`id` = ?)");
+        assert_eq!(alike(&conflict.key), "WHERE (`products`.`id` = ?)");
         assert_eq!(conn.fetch::<Product>(42).unwrap().stock, 49);
         let error = product.delete_if(products::version, 7).execute(conn).unwrap_err();
         assert!(matches!(error, Error::Conflict(_)), "{error:?}");
@@ -245,6 +245,13 @@ on_every_connection! {
         assert_eq!(raw(7).execute(conn).unwrap(), 1);
         assert_eq!(conn.fetch::<Product>(42).unwrap().version, 8);
     }
+}
+
+mod where_a_write_can_count_its_own_rows {
+    use super::*;
+
+    on_every_connection! {
+    of sqlite, of postgres;
 
     fn row_o9_a_query_that_meets_several_rows_writes_none(bed) {
         let conn = &mut bed.connect();
@@ -256,6 +263,7 @@ on_every_connection! {
         let notes: Vec<String> = loose::table.order(loose::note).select(loose::note).load(conn).unwrap();
         assert_eq!(notes, ["a", "b", "c", "d"]);
         assert_eq!(flags::table.update_if(flags::version, 1, flags::id.eq(1)).execute(conn).unwrap(), 2);
+    }
     }
 }
 

@@ -1,5 +1,6 @@
 //! All that differs between servers: one file each, and nobody else asks which server it is.
 
+mod begin;
 mod multi;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -10,8 +11,11 @@ mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
-use crate::error::{Error, Result};
-use crate::fault::Row;
+pub use begin::{Begin, Bundle, IsolationLevel};
+
+use crate::error::{Error, OutcomeUnknown, Result};
+use crate::fault::{Fault, Row, Verdict, by_number, look_up};
+use begin::BeginSql;
 use diesel::backend::Backend;
 use diesel::connection::{Connection, LoadConnection, TransactionManager};
 use diesel::result::{Error as DieselError, QueryResult};
@@ -24,16 +28,23 @@ pub struct Server {
     pub(crate) name: &'static str,
     /// What stands around an identifier.
     pub(crate) quote: &'static str,
-    /// BEGIN with the intent to write, and the guard savepoint behind it.
-    pub(crate) begin: &'static str,
-    /// A statement that succeeds only where no transaction is open.
-    pub(crate) begins_only_outside: Option<&'static str>,
+    /// BEGIN, where it can be said with the intent to write, and the guard savepoint behind it.
+    pub(crate) begin: BeginSql,
+    /// A statement that succeeds only where no transaction is open; `None` where Diesel's connection is told by the server.
+    pub(crate) only_outside: Option<&'static str>,
+    /// What a statement of the user's mentions that may end the transaction: a reason to ask.
+    pub(crate) ending_words: &'static [&'static str],
     /// What ROLLBACK says where the transaction is already gone, if that is an error there.
     pub(crate) nothing_to_roll_back: Option<&'static str>,
     /// Whether a COMMIT that found the database busy left the transaction open, so that COMMIT can be sent again.
     pub(crate) commit_can_be_tried_again: bool,
+    /// Whether a failed statement aborts the transaction, until it is rolled back to a savepoint.
+    pub(crate) any_error_aborts: bool,
     /// Whether UPDATE and DELETE may count rows of their own table in a subquery.
     pub(crate) counts_its_own_rows: bool,
+    /// What makes a SELECT read the rows that a write in the same transaction has met, where a plain one shows those of an
+    /// older snapshot.
+    pub(crate) current_read: Option<&'static str>,
     pub(crate) faults: &'static [Row],
 }
 
@@ -88,17 +99,41 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
     #[doc(hidden)]
     fn backend(&mut self) -> Self::Backend;
 
-    /// BEGIN with the intent to write, and the guard savepoint; while it fails and `again` says so, once more. Diesel is not
-    /// told.
+    /// Begins, with the guard savepoint; while it fails and `again` says so, once more. Diesel is not told. Answers how the
+    /// other statements around this transaction are to be sent.
     #[doc(hidden)]
-    fn begin_to_write(&mut self, again: &mut dyn FnMut(&DieselError) -> bool) -> QueryResult<()> {
-        let begin = self.server().begin;
+    fn begin(
+        &mut self,
+        sql: &str,
+        again: &mut dyn FnMut(&DieselError) -> bool,
+    ) -> QueryResult<Bundle> {
         loop {
-            match self.batch_execute(begin) {
+            match self.batch_execute(sql) {
                 Err(error) if again(&error) => {}
-                result => return result,
+                result => return result.map(|()| Bundle::Batch),
             }
         }
+    }
+
+    /// Sends the statements at the end of a transaction.
+    #[doc(hidden)]
+    fn end(&mut self, sql: &str, _bundle: Bundle) -> QueryResult<()> {
+        self.batch_execute(sql)
+    }
+
+    /// The server's own number for the failure that it has answered last, if it tells one.
+    #[doc(hidden)]
+    fn number_of(&mut self, _message: &str) -> Option<u32> {
+        None
+    }
+
+    /// What a SELECT ends in that is to read what a write would meet now.
+    #[doc(hidden)]
+    fn current_read(&mut self) -> QueryResult<Option<&'static str>> {
+        Ok(match depth(self)? {
+            0 => None,
+            _ => self.server().current_read,
+        })
     }
 
     /// An operation of ours ends with this error. A `Tx` remembers it.
@@ -120,6 +155,53 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
 pub(crate) fn depth<C: Connection>(conn: &mut C) -> QueryResult<u32> {
     let status = C::TransactionManager::transaction_manager_status_mut(conn);
     Ok(status.transaction_depth()?.map_or(0, |depth| depth.get()))
+}
+
+/// What a failure means. A server that hides it behind its language is asked: so this comes right behind the failure. A
+/// connection that is gone is marked as broken, so that no pool takes it back; Diesel's own MySQL connection does not
+/// notice.
+pub(crate) fn diagnose<C: Driver>(conn: &mut C, error: &DieselError) -> Verdict {
+    let faults = conn.server().faults;
+    let verdict = look_up(faults, error).or_else(|| match error {
+        DieselError::DatabaseError(_, information) => conn
+            .number_of(information.message())
+            .and_then(|number| by_number(faults, number)),
+        _ => None,
+    });
+    let verdict = verdict.unwrap_or(Verdict::goes_on(Fault::Permanent));
+    if verdict.fault == Fault::ConnectionLost {
+        C::TransactionManager::transaction_manager_status_mut(conn).set_in_error();
+    }
+    verdict
+}
+
+/// Sends a write. Outside a transaction it is its own COMMIT, so that the loss of its answer leaves the outcome unknown.
+pub(crate) fn write<C: Driver, T>(
+    conn: &mut C,
+    write: impl FnOnce(&mut C) -> QueryResult<T>,
+) -> Result<T> {
+    let in_autocommit = depth(conn)? == 0;
+    write(conn).map_err(|source| {
+        if !in_autocommit {
+            return source.into();
+        }
+        let verdict = diagnose(conn, &source);
+        let fault = verdict.fault;
+        match verdict.unknown_at_commit {
+            true => Error::OutcomeUnknown(OutcomeUnknown { fault, source }),
+            false => source.into(),
+        }
+    })
+}
+
+/// Sends a read.
+pub(crate) fn read<C: Driver, T>(
+    conn: &mut C,
+    read: impl FnOnce(&mut C) -> QueryResult<T>,
+) -> Result<T> {
+    Ok(read(conn).inspect_err(|error| {
+        diagnose(conn, error);
+    })?)
 }
 
 /// Lets a `Tx` know how an operation ended.

@@ -42,11 +42,20 @@ macro_rules! impl_multi_connection {
                 match self { $($any::$variant(conn) => MultiBackend::$variant($crate::Driver::backend(conn))),+ }
             }
 
-            fn begin_to_write(
+            fn begin(
                 &mut self,
+                sql: &str,
                 again: &mut dyn FnMut(&$crate::diesel::result::Error) -> bool,
-            ) -> $crate::diesel::result::QueryResult<()> {
-                match self { $($any::$variant(conn) => $crate::Driver::begin_to_write(conn, again)),+ }
+            ) -> $crate::diesel::result::QueryResult<$crate::Bundle> {
+                match self { $($any::$variant(conn) => $crate::Driver::begin(conn, sql, again)),+ }
+            }
+
+            fn end(&mut self, sql: &str, bundle: $crate::Bundle) -> $crate::diesel::result::QueryResult<()> {
+                match self { $($any::$variant(conn) => $crate::Driver::end(conn, sql, bundle)),+ }
+            }
+
+            fn number_of(&mut self, message: &str) -> Option<u32> {
+                match self { $($any::$variant(conn) => $crate::Driver::number_of(conn, message)),+ }
             }
         }
     };

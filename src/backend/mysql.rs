@@ -1,20 +1,79 @@
 //! MySQL and MariaDB.
 
-use super::{Dialect, Driver, Reread, Server};
-use crate::fault;
+use super::{Begin, Bundle, Dialect, Driver, Reread, Server};
+use crate::fault::{self, look_up};
+use diesel::connection::{Connection, LoadConnection, SimpleConnection};
+use diesel::deserialize::FromSqlRow;
 use diesel::mysql::{Mysql, MysqlConnection, MysqlQueryBuilder};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::result::{Error as DieselError, QueryResult};
+use diesel::sql_types::{Integer, Text, Unsigned};
+use std::borrow::Cow;
 
 static MYSQL: Server = Server {
     name: "MySQL or MariaDB",
     quote: "`",
-    begin: "START TRANSACTION; SAVEPOINT occ_guard",
-    begins_only_outside: None,
+    begin,
+    // Error 1568 inside one. Outside it is about the next transaction alone, and the ROLLBACK that follows takes it back.
+    only_outside: Some("SET TRANSACTION READ WRITE"),
+    // COMMIT and ROLLBACK, and what commits first. https://mariadb.com/kb/en/sql-statements-that-cause-an-implicit-commit/
+    ending_words: &[
+        "COMMIT",
+        "ROLLBACK",
+        "BEGIN",
+        "START ",
+        "AUTOCOMMIT",
+        "ALTER ",
+        "CREATE ",
+        "DROP ",
+        "RENAME ",
+        "TRUNCATE ",
+        "LOCK TABLE",
+        "GRANT ",
+        "REVOKE ",
+        "SET PASSWORD",
+        "ANALYZE ",
+        "CHECK TABLE",
+        "FLUSH ",
+        "LOAD INDEX",
+        "OPTIMIZE ",
+        "REPAIR ",
+        "RESET ",
+        "INSTALL ",
+        "CHANGE ",
+        // What a procedure does inside is not seen.
+        "CALL ",
+    ],
     nothing_to_roll_back: None,
     commit_can_be_tried_again: false,
-    // MySQL: error 1093.
+    any_error_aborts: false,
+    // MySQL: error 1093. Where it is allowed, the count would lock the row before the write does: two writers deadlock.
     counts_its_own_rows: false,
+    // A plain SELECT reads the snapshot of the transaction, a locking one what is committed.
+    // https://dev.mysql.com/doc/refman/8.4/en/innodb-consistent-read.html
+    current_read: Some(" LOCK IN SHARE MODE"),
     faults: fault::mysql::TABLE,
 };
+
+/// The isolation level is set for the next transaction alone. <https://mariadb.com/kb/en/set-transaction/>
+fn begin(asked: &Begin) -> Result<Cow<'static, str>, &'static str> {
+    const PLAIN: &str = "START TRANSACTION; SAVEPOINT occ_guard";
+    if asked.deferrable {
+        return Err("deferrable transaction");
+    }
+    if *asked == Begin::default() {
+        return Ok(Cow::Borrowed(PLAIN));
+    }
+    let mut sql = String::new();
+    if let Some(level) = asked.isolation {
+        sql = format!("SET TRANSACTION ISOLATION LEVEL {}; ", level.sql());
+    }
+    sql += "START TRANSACTION";
+    if asked.read_only {
+        sql += " READ ONLY";
+    }
+    Ok(Cow::Owned(sql + "; SAVEPOINT occ_guard"))
+}
 
 impl Dialect for Mysql {
     type Fetch = Reread;
@@ -31,5 +90,81 @@ impl Dialect for Mysql {
 impl Driver for MysqlConnection {
     fn backend(&mut self) -> Mysql {
         Mysql
+    }
+
+    /// One round trip on MariaDB, where a compound statement can be prepared. MySQL does not know it and is sent a batch,
+    /// which Diesel's connection surrounds by two messages of its own.
+    fn begin(
+        &mut self,
+        sql: &str,
+        again: &mut dyn FnMut(&DieselError) -> bool,
+    ) -> QueryResult<Bundle> {
+        loop {
+            let error = match self.end(sql, Bundle::Compound) {
+                Ok(()) => return Ok(Bundle::Compound),
+                Err(error) if look_up(MYSQL.faults, &error).is_some() => error,
+                Err(_) => match self.end(sql, Bundle::Batch) {
+                    Ok(()) => return Ok(Bundle::Batch),
+                    Err(error) => error,
+                },
+            };
+            if !again(&error) {
+                return Err(error);
+            }
+        }
+    }
+
+    fn end(&mut self, sql: &str, bundle: Bundle) -> QueryResult<()> {
+        match bundle {
+            Bundle::Batch => self.batch_execute(sql),
+            Bundle::Compound => self.execute_returning_count(&Compound(sql)).map(drop),
+        }
+    }
+
+    /// `SHOW ERRORS` is about the statement before it, and does not count as one itself.
+    /// <https://mariadb.com/kb/en/show-errors/>
+    fn number_of(&mut self, message: &str) -> Option<u32> {
+        let rows = LoadConnection::load(self, ShowErrors).ok()?;
+        rows.filter_map(|row| {
+            <Shown as FromSqlRow<Columns, Mysql>>::build_from_row(&row.ok()?).ok()
+        })
+        .find(|(_, _, shown)| shown == message)
+        .map(|(_, number, _)| number)
+    }
+}
+
+/// Several statements as one. <https://mariadb.com/kb/en/begin-end/>
+struct Compound<'s>(&'s str);
+
+impl QueryId for Compound<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryFragment<Mysql> for Compound<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Mysql>) -> QueryResult<()> {
+        out.push_sql("BEGIN NOT ATOMIC ");
+        out.push_sql(self.0);
+        out.push_sql("; END");
+        Ok(())
+    }
+}
+
+/// The failures of the last statement.
+#[derive(QueryId)]
+struct ShowErrors;
+
+/// Level, number, message.
+type Columns = (Text, Unsigned<Integer>, Text);
+type Shown = (String, u32, String);
+
+impl Query for ShowErrors {
+    type SqlType = Columns;
+}
+
+impl QueryFragment<Mysql> for ShowErrors {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Mysql>) -> QueryResult<()> {
+        out.push_sql("SHOW ERRORS");
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! A pooled connection is the connection in it.
 
-use super::Driver;
+use super::{Bundle, Driver};
 use crate::error::Error;
 use diesel::r2d2::{ManageConnection, PooledConnection, R2D2Connection};
 use diesel::result::{Error as DieselError, QueryResult};
@@ -14,8 +14,24 @@ where
         (**self).backend()
     }
 
-    fn begin_to_write(&mut self, again: &mut dyn FnMut(&DieselError) -> bool) -> QueryResult<()> {
-        (**self).begin_to_write(again)
+    fn begin(
+        &mut self,
+        sql: &str,
+        again: &mut dyn FnMut(&DieselError) -> bool,
+    ) -> QueryResult<Bundle> {
+        (**self).begin(sql, again)
+    }
+
+    fn end(&mut self, sql: &str, bundle: Bundle) -> QueryResult<()> {
+        (**self).end(sql, bundle)
+    }
+
+    fn number_of(&mut self, message: &str) -> Option<u32> {
+        (**self).number_of(message)
+    }
+
+    fn current_read(&mut self) -> QueryResult<Option<&'static str>> {
+        (**self).current_read()
     }
 
     fn note(&mut self, error: &Error) {

@@ -4,7 +4,7 @@ mod setup;
 
 pub use setup::{Journal, Setup, Synchronous};
 
-use super::{Dialect, Driver, Returning, Server};
+use super::{Begin, Bundle, Dialect, Driver, IsolationLevel, Returning, Server};
 use crate::fault;
 use diesel::connection::{LoadConnection, SimpleConnection};
 use diesel::deserialize::FromSqlRow;
@@ -12,18 +12,41 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
 use diesel::sql_types::Integer;
 use diesel::sqlite::{Sqlite, SqliteConnection, SqliteQueryBuilder};
+use std::borrow::Cow;
 
 pub(crate) static SQLITE: Server = Server {
     name: "SQLite",
     quote: "`",
-    begin: "BEGIN IMMEDIATE; SAVEPOINT occ_guard",
-    begins_only_outside: Some("BEGIN"),
+    begin,
+    only_outside: Some("BEGIN"),
+    ending_words: &["COMMIT", "ROLLBACK", "END"],
     nothing_to_roll_back: Some("cannot rollback - no transaction is active"),
     // https://www.sqlite.org/lang_transaction.html: "the transaction remains active and the COMMIT can be retried later".
     commit_can_be_tried_again: true,
+    any_error_aborts: false,
     counts_its_own_rows: true,
+    current_read: None,
     faults: fault::sqlite::TABLE,
 };
+
+/// Every transaction is serializable, and one that may write is the only one that there is.
+/// <https://www.sqlite.org/isolation.html>
+fn begin(asked: &Begin) -> Result<Cow<'static, str>, &'static str> {
+    match asked {
+        Begin {
+            isolation: None | Some(IsolationLevel::Serializable),
+            read_only: false,
+            deferrable: false,
+        } => Ok(Cow::Borrowed("BEGIN IMMEDIATE; SAVEPOINT occ_guard")),
+        Begin {
+            read_only: true, ..
+        } => Err("read-only transaction"),
+        Begin {
+            deferrable: true, ..
+        } => Err("deferrable transaction"),
+        _ => Err("isolation level but SERIALIZABLE"),
+    }
+}
 
 impl Dialect for Sqlite {
     type Fetch = Returning;
@@ -44,16 +67,20 @@ impl Driver for SqliteConnection {
 
     /// The busy handler is off for BEGIN: it sleeps ever longer, and of eight writers the first ones starve. What the
     /// connection was set to holds again afterwards, whatever BEGIN said.
-    fn begin_to_write(&mut self, again: &mut dyn FnMut(&DieselError) -> bool) -> QueryResult<()> {
+    fn begin(
+        &mut self,
+        sql: &str,
+        again: &mut dyn FnMut(&DieselError) -> bool,
+    ) -> QueryResult<Bundle> {
         let handler = BusyHandlerOff::on(self)?;
         let result = loop {
-            match handler.conn.batch_execute(SQLITE.begin) {
+            match handler.conn.batch_execute(sql) {
                 Err(error) if again(&error) => {}
                 result => break result,
             }
         };
         handler.back_on()?;
-        result
+        result.map(|()| Bundle::Batch)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::mode::{Edit, Mode};
 use super::write::{aim, missing, settle};
-use crate::backend::{Driver, depth};
+use crate::backend::{Driver, depth, diagnose};
 use crate::error::{Error, KeyChanged, Result};
 use crate::fault::{Fault, classify};
 use crate::model::{NoGuard, Record, RowVersion, Versioned};
@@ -46,7 +46,11 @@ where
             conn.note(&error);
             return Err(error.into());
         }
-        match run.next(&Seen::of(&error), Fault::is_retryable) {
+        let seen = match &error {
+            Error::Database(error) => Seen::fault(Some(diagnose(conn, error).fault)),
+            other => Seen::of(other),
+        };
+        match run.next(&seen, Fault::is_retryable) {
             Next::Again(delay) => run.sleep(delay),
             Next::Stop => return Err(error.into()),
             Next::Exhausted(exhausted) => return Err(exhausted.into()),
@@ -118,7 +122,7 @@ where
         Ok(rows) => settle(conn, rows, &edited.row, None::<&NoGuard>)?,
         Err(error) => {
             *unsaved = Some(edited);
-            return Err(Error::from(error).into());
+            return Err(error.into());
         }
     }
     edited.model.set_version(new.version);

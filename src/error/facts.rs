@@ -3,6 +3,7 @@
 use super::redact::Redacted;
 use crate::fault::Fault;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A lost race for one row: which row, what the writer expected, what is there now.
@@ -242,13 +243,25 @@ impl fmt::Debug for OutcomeUnknown {
     }
 }
 
-/// A transaction that an earlier error has ended.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("ended by {fault}; only rolling back is left")]
+/// A transaction that an earlier error has ended or spoiled.
+#[derive(Clone, thiserror::Error)]
+#[error("spoiled by {fault}; only rolling back is left")]
 #[non_exhaustive]
 pub struct Poisoned {
-    /// The first error that ended it.
+    /// What the first error that spoiled it was.
     pub fault: Fault,
+    /// That error, as the server said it; `None` where this crate itself ended the transaction.
+    #[source]
+    pub source: Option<Arc<diesel::result::Error>>,
+}
+
+impl fmt::Debug for Poisoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Poisoned")
+            .field("fault", &self.fault)
+            .field("source", &self.source.as_deref().map(Redacted))
+            .finish()
+    }
 }
 
 /// A transaction that was over before its closure was.

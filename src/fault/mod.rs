@@ -10,7 +10,7 @@ pub(crate) mod postgres;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 
-pub(crate) use table::{Row, Verdict, classify};
+pub(crate) use table::{Row, Verdict, by_number, classify, look_up};
 
 use crate::error::{
     Conflict, LockTimeout, LockUnavailable, OutcomeUnknown, Poisoned, RetriesExhausted,

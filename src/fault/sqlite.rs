@@ -8,36 +8,20 @@ use super::{Fault, Row};
 
 pub(crate) const TABLE: &[Row] = &[
     // Also BUSY_SNAPSHOT and BUSY_RECOVERY, which share the text.
-    Row::statement("SQLITE_BUSY", "database is locked", Fault::Busy),
+    Row::statement("SQLITE_BUSY", &["database is locked"], Fault::Busy),
     // A connection that shares the cache; the text may go on with the table.
-    Row::statement("SQLITE_LOCKED", "database table is locked", Fault::Busy),
-    Row::statement("SQLITE_LOCKED", "database schema is locked", Fault::Busy),
-    Row::statement("SQLITE_PROTOCOL", "locking protocol", Fault::Busy),
-    Row::statement("SQLITE_FULL", "database or disk is full", Fault::Storage),
-    Row::statement("SQLITE_IOERR", "disk I/O error", Fault::Storage).unknown_at_commit(),
-    Row::statement("SQLITE_NOMEM", "out of memory", Fault::Storage),
-    Row::statement(
-        "SQLITE_CORRUPT",
-        "database disk image is malformed",
-        Fault::Storage,
-    ),
-    Row::statement(
-        "SQLITE_CANTOPEN",
-        "unable to open database file",
-        Fault::Storage,
-    ),
-    Row::statement("SQLITE_NOTADB", "file is not a database", Fault::Storage),
-    Row::statement("SQLITE_INTERRUPT", "interrupted", Fault::Permanent),
-    Row::statement(
-        "SQLITE_ABORT_ROLLBACK",
-        "abort due to ROLLBACK",
-        Fault::Permanent,
-    ),
-    Row::statement(
-        "SQLITE_READONLY",
-        "attempt to write a readonly database",
-        Fault::Permanent,
-    ),
+    Row::statement("SQLITE_LOCKED", &["database table is locked"], Fault::Busy),
+    Row::statement("SQLITE_LOCKED", &["database schema is locked"], Fault::Busy),
+    Row::statement("SQLITE_PROTOCOL", &["locking protocol"], Fault::Busy),
+    Row::statement("SQLITE_FULL", &["database or disk is full"], Fault::Storage),
+    Row::statement("SQLITE_IOERR", &["disk I/O error"], Fault::Storage).unknown_at_commit(),
+    Row::statement("SQLITE_NOMEM", &["out of memory"], Fault::Storage),
+    Row::statement("SQLITE_CORRUPT", &["database disk image is malformed"], Fault::Storage),
+    Row::statement("SQLITE_CANTOPEN", &["unable to open database file"], Fault::Storage),
+    Row::statement("SQLITE_NOTADB", &["file is not a database"], Fault::Storage),
+    Row::statement("SQLITE_INTERRUPT", &["interrupted"], Fault::Permanent),
+    Row::statement("SQLITE_ABORT_ROLLBACK", &["abort due to ROLLBACK"], Fault::Permanent),
+    Row::statement("SQLITE_READONLY", &["attempt to write a readonly database"], Fault::Permanent),
 ];
 
 #[cfg(test)]
@@ -72,14 +56,13 @@ mod tests {
             assert_eq!(
                 verdict,
                 Verdict {
-                    fault,
-                    ends: false,
-                    unknown_at_commit
+                    unknown_at_commit,
+                    ..Verdict::goes_on(fault)
                 },
                 "{text}"
             );
             assert!(
-                TABLE.iter().any(|row| text.starts_with(row.text)),
+                TABLE.iter().any(|row| text.starts_with(row.texts[0])),
                 "no row for {text}"
             );
         }

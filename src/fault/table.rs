@@ -9,45 +9,90 @@ pub(crate) struct Row {
     /// The server's own name for it: for the reader of the table.
     #[allow(dead_code, reason = "documents the row")]
     pub(crate) name: &'static str,
-    /// How its text begins.
-    pub(super) text: &'static str,
+    /// How its text begins, in each language that the table knows.
+    pub(super) texts: &'static [&'static str],
+    /// The number by which the server can be asked for it, whatever its language.
+    number: Option<u32>,
     fault: Fault,
     /// Whether the server has ended the whole transaction with it.
     ends: bool,
+    /// Whether the statement is undone, although the transaction goes on and could be committed without it.
+    loses_its_statement: bool,
     /// Whether a COMMIT that answers so may have been carried out.
     unknown_at_commit: bool,
 }
 
 impl Row {
     /// A failure of a statement, which leaves the transaction as it was.
-    pub(crate) const fn statement(name: &'static str, text: &'static str, fault: Fault) -> Row {
+    pub(crate) const fn statement(
+        name: &'static str,
+        texts: &'static [&'static str],
+        fault: Fault,
+    ) -> Row {
         Row {
             name,
-            text,
+            texts,
+            number: None,
             fault,
             ends: false,
+            loses_its_statement: false,
             unknown_at_commit: false,
         }
     }
 
     /// A failure that ends the transaction.
     #[cfg(any(feature = "postgres", feature = "mysql"))]
-    pub(crate) const fn transaction(name: &'static str, text: &'static str, fault: Fault) -> Row {
+    pub(crate) const fn transaction(
+        name: &'static str,
+        texts: &'static [&'static str],
+        fault: Fault,
+    ) -> Row {
         Row {
-            name,
-            text,
-            fault,
             ends: true,
-            unknown_at_commit: false,
+            ..Row::statement(name, texts, fault)
         }
     }
 
+    /// A failure after which the connection is gone, and with it the answer to a COMMIT.
+    #[cfg(feature = "mysql")]
+    pub(crate) const fn connection(name: &'static str, texts: &'static [&'static str]) -> Row {
+        Row::transaction(name, texts, Fault::ConnectionLost).unknown_at_commit()
+    }
+
     /// A failure after which nobody knows whether COMMIT was carried out.
-    #[cfg(feature = "sqlite")]
+    #[cfg(any(feature = "sqlite", feature = "mysql"))]
     pub(crate) const fn unknown_at_commit(self) -> Row {
         Row {
             unknown_at_commit: true,
             ..self
+        }
+    }
+
+    /// A failure that a COMMIT must not pass over in silence: the rest of the transaction would be stored without the
+    /// statement.
+    #[cfg(feature = "mysql")]
+    pub(crate) const fn loses_its_statement(self) -> Row {
+        Row {
+            loses_its_statement: true,
+            ..self
+        }
+    }
+
+    /// The server's number for it.
+    #[cfg(feature = "mysql")]
+    pub(crate) const fn number(self, number: u32) -> Row {
+        Row {
+            number: Some(number),
+            ..self
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        Verdict {
+            fault: self.fault,
+            ends: self.ends,
+            loses_its_statement: self.loses_its_statement,
+            unknown_at_commit: self.unknown_at_commit,
         }
     }
 }
@@ -58,24 +103,27 @@ pub(crate) struct Verdict {
     pub(crate) fault: Fault,
     /// The server has ended the transaction with it.
     pub(crate) ends: bool,
+    /// The statement is undone, and a COMMIT would store the rest without it.
+    pub(crate) loses_its_statement: bool,
     /// Had it answered COMMIT, the work may be stored all the same.
     pub(crate) unknown_at_commit: bool,
 }
 
 impl Verdict {
-    fn goes_on(fault: Fault) -> Verdict {
+    pub(crate) fn goes_on(fault: Fault) -> Verdict {
         Verdict {
             fault,
             ends: false,
+            loses_its_statement: false,
             unknown_at_commit: false,
         }
     }
 
     fn ended(fault: Fault) -> Verdict {
         Verdict {
-            fault,
             ends: true,
             unknown_at_commit: fault == Fault::ConnectionLost,
+            ..Verdict::goes_on(fault)
         }
     }
 }
@@ -97,27 +145,35 @@ pub(super) fn every() -> impl Iterator<Item = &'static Row> {
         .into_iter()
 }
 
-/// Looks an error up: by Diesel's typed kind, and only for `Unknown` by the text in `table`.
+/// Looks an error up: by Diesel's typed kind, and only for `Unknown` by the text in `table`. A failure that neither names
+/// is [`Fault::Permanent`].
 pub(crate) fn classify(
     table: impl IntoIterator<Item = &'static Row>,
     error: &DieselError,
 ) -> Verdict {
+    look_up(table, error).unwrap_or(Verdict::goes_on(Fault::Permanent))
+}
+
+/// The same, `None` where it is the text of a server that the table does not know.
+pub(crate) fn look_up(
+    table: impl IntoIterator<Item = &'static Row>,
+    error: &DieselError,
+) -> Option<Verdict> {
     let (ended, goes_on) = (Verdict::ended, Verdict::goes_on);
-    match error {
+    Some(match error {
         DieselError::DatabaseError(kind, information) => match kind {
             Kind::SerializationFailure if information.message().starts_with("Deadlock") => {
                 ended(Fault::Deadlock)
             }
             Kind::SerializationFailure => ended(Fault::Serialization),
             Kind::ClosedConnection | Kind::UnableToSendCommand => ended(Fault::ConnectionLost),
-            Kind::Unknown => table
-                .into_iter()
-                .find(|row| information.message().starts_with(row.text))
-                .map_or(goes_on(Fault::Permanent), |row| Verdict {
-                    fault: row.fault,
-                    ends: row.ends,
-                    unknown_at_commit: row.unknown_at_commit,
-                }),
+            Kind::Unknown => {
+                let message = information.message();
+                let row = table
+                    .into_iter()
+                    .find(|row| row.texts.iter().any(|text| message.starts_with(text)))?;
+                row.verdict()
+            }
             _ => goes_on(Fault::Permanent),
         },
         // Diesel has lost track of the transaction and will not let the connection work any more.
@@ -126,7 +182,15 @@ pub(crate) fn classify(
             ended(classify(table, commit_error).fault)
         }
         _ => goes_on(Fault::Permanent),
-    }
+    })
+}
+
+/// The row with the number that the server itself has given.
+pub(crate) fn by_number(table: &'static [Row], number: u32) -> Option<Verdict> {
+    table
+        .iter()
+        .find(|row| row.number == Some(number))
+        .map(Row::verdict)
 }
 
 #[cfg(test)]
@@ -168,9 +232,9 @@ mod tests {
             assert_eq!(
                 classify(None, &error),
                 Verdict {
-                    fault,
                     ends: true,
-                    unknown_at_commit
+                    unknown_at_commit,
+                    ..Verdict::goes_on(fault)
                 },
                 "{error:?}"
             );

@@ -3,7 +3,6 @@
 use super::{Aim, Guard, Versioned};
 use crate::backend::{Dialect, Driver};
 use crate::error::Result;
-use diesel::result::QueryResult;
 
 /// A versioned model that `DB` can load and save: the one bound for generic code. It is there for every model that derives
 /// `Queryable` and `Versioned` with field types that match its table.
@@ -35,14 +34,14 @@ pub trait Record<DB: Dialect>: Load<DB> {
         &self,
         conn: &mut C,
         aim: Aim<'_, Self>,
-    ) -> QueryResult<usize>;
+    ) -> Result<usize>;
 
     /// Moves the version alone.
     #[doc(hidden)]
-    fn bump<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, Self>) -> QueryResult<usize>;
+    fn bump<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, Self>) -> Result<usize>;
 
     #[doc(hidden)]
-    fn delete<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, Self>) -> QueryResult<usize>;
+    fn delete<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, Self>) -> Result<usize>;
 
     /// Every row with this key: its version, and what a write would find.
     #[doc(hidden)]
@@ -50,7 +49,7 @@ pub trait Record<DB: Dialect>: Load<DB> {
         conn: &mut C,
         key: &Self::Key,
         guard: Option<&G>,
-    ) -> QueryResult<Vec<(Self::Version, State)>>
+    ) -> Result<Vec<(Self::Version, State)>>
     where
         C: Driver<Backend = DB>,
         G: Guard<Self, DB>;
@@ -60,6 +59,10 @@ pub trait Record<DB: Dialect>: Load<DB> {
 #[doc(hidden)]
 pub trait Load<DB: Dialect>: Versioned + 'static {
     fn load<C: Driver<Backend = DB>>(conn: &mut C, key: &Self::Key) -> Result<Option<Self>>;
+
+    /// The row that a write would meet now.
+    fn load_current<C: Driver<Backend = DB>>(conn: &mut C, key: &Self::Key)
+    -> Result<Option<Self>>;
 }
 
 /// What a write would find at a row.

@@ -9,7 +9,7 @@ use super::unchecked::{UncheckedUpdate, VersionSql};
 use super::update::{CheckedUpdate, NoReturning};
 use super::version_in_changes;
 use super::words::{key_in_words, table_name};
-use crate::backend::{Driver, noted};
+use crate::backend::{Driver, noted, read, write};
 use crate::error::{Error, Result};
 use crate::model::{NoGuard, State, VersionValue};
 use diesel::deserialize::FromSqlRow;
@@ -107,7 +107,7 @@ where
             version_in_changes::refuse::<Vc, _, _>(&query.changes, &backend, table, || {
                 refusal.key.clone()
             })?;
-            match conn.execute_returning_count(&query)? {
+            match write(conn, |conn| conn.execute_returning_count(&query))? {
                 1 => Ok(new),
                 0 => Err(look_again::<T, W, Vc, V, C>(conn, &query.target, &refusal)?),
                 rows => Err(too_many(table, refusal.key, rows)),
@@ -185,7 +185,7 @@ where
                 key,
                 expected: Some(&expected),
             };
-            match conn.execute_returning_count(&query)? {
+            match write(conn, |conn| conn.execute_returning_count(&query))? {
                 1 => Ok(()),
                 0 => Err(look_again::<T, W, Vc, V, C>(conn, &query.target, &refusal)?),
                 rows => Err(too_many(table, refusal.key, rows)),
@@ -210,14 +210,17 @@ where
     (V, i32): FromSqlRow<(Vc::SqlType, Integer), C::Backend>,
     C::Backend: QueryMetadata<(Vc::SqlType, Integer)>,
 {
-    let query = States::<T, W, Vc, NoGuard> {
-        from: &target.from,
-        rows: &target.rows,
-        soft_delete: None,
-        guard: None,
-        column: PhantomData,
-    };
-    let rows: Vec<(V, i32)> = load_all(conn, query)?;
+    let rows: Vec<(V, i32)> = read(conn, |conn| {
+        let query = States::<T, W, Vc, NoGuard> {
+            from: &target.from,
+            rows: &target.rows,
+            soft_delete: None,
+            guard: None,
+            ending: conn.current_read()?,
+            column: PhantomData,
+        };
+        load_all(conn, query)
+    })?;
     let rows: Vec<(V, State)> = rows
         .into_iter()
         .map(|(version, number)| (version, state(number)))

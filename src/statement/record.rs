@@ -1,12 +1,12 @@
 //! Every model whose queries a backend can render is a [`Record`] on it, and every changeset of its table its [`Changes`].
 
 use super::column::is_plain;
-use super::run::{load_all, load_first};
+use super::run::{Current, load_all, load_first};
 use super::shape::{self, BUMP, BUMP_ALONE, Expected, From, Shape, WRITE, WRITE_ALONE, fixed};
 use super::states::state;
 use super::update::{CheckedUpdate, ReturningClause};
 use super::version_in_changes;
-use crate::backend::{Dialect, Driver, Reread, Returning};
+use crate::backend::{Dialect, Driver, Reread, Returning, read, write};
 use crate::error::{Error, NoSoftDelete, NotFound, Result};
 use crate::model::{
     Aim, Changes, Guard, Load, NoChanges, NoGuard, Record, State, VersionValue, Versioned,
@@ -15,7 +15,6 @@ use diesel::deserialize::FromSqlRow;
 use diesel::expression::{Expression, QueryMetadata};
 use diesel::query_builder::{AsChangeset, AsQuery, QueryFragment, QueryId};
 use diesel::query_source::QuerySource;
-use diesel::result::QueryResult;
 use diesel::sql_types::Integer;
 
 type SqlTypeOf<Q> = <Q as AsQuery>::SqlType;
@@ -31,7 +30,14 @@ where
 {
     fn load<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<Option<M>> {
         // No LIMIT: it would be bound, and SQLite would prepare the statement each time.
-        Ok(load_first(conn, M::find(key).as_query())?)
+        read(conn, |conn| load_first(conn, M::find(key).as_query()))
+    }
+
+    fn load_current<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<Option<M>> {
+        read(conn, |conn| match conn.current_read()? {
+            None => load_first(conn, M::find(key).as_query()),
+            Some(ending) => load_first(conn, Current::new(M::find(key).as_query(), ending)),
+        })
     }
 }
 
@@ -48,48 +54,50 @@ where
     (M::Version, i32): FromSqlRow<(M::VersionSql, Integer), DB>,
     DB: QueryMetadata<(M::VersionSql, Integer)>,
 {
-    fn write<C: Driver<Backend = DB>>(&self, conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
+    fn write<C: Driver<Backend = DB>>(&self, conn: &mut C, aim: Aim<'_, M>) -> Result<usize> {
         let mut query = shape::update(aim, self.changes(), None::<&NoGuard>);
         query.empty = Some(query.changes.is_noop(&conn.backend())?);
         // A field or a key may be written as an expression whose text is made at run time.
         let varies = !<M::Changes<'_> as QueryId>::HAS_STATIC_QUERY_ID
             || !<M::KeyFilter as QueryId>::HAS_STATIC_QUERY_ID
             || aim.version.is_none_or(M::Version::is_null);
-        match (varies, aim.alone) {
+        write(conn, |conn| match (varies, aim.alone) {
             (true, _) => conn.execute_returning_count(&query),
             (false, false) => conn.execute_returning_count(&fixed::<M, WRITE, _>(query)),
             (false, true) => conn.execute_returning_count(&fixed::<M, WRITE_ALONE, _>(query)),
-        }
+        })
     }
 
-    fn bump<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
+    fn bump<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> Result<usize> {
         let mut query = shape::update(aim, NoChanges::<M::Table>::new(), None::<&NoGuard>);
         query.empty = Some(true);
         let varies = !<M::KeyFilter as QueryId>::HAS_STATIC_QUERY_ID
             || aim.version.is_none_or(M::Version::is_null);
-        match (varies, aim.alone) {
+        write(conn, |conn| match (varies, aim.alone) {
             (true, _) => conn.execute_returning_count(&query),
             (false, false) => conn.execute_returning_count(&fixed::<M, BUMP, _>(query)),
             (false, true) => conn.execute_returning_count(&fixed::<M, BUMP_ALONE, _>(query)),
-        }
+        })
     }
 
-    fn delete<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> QueryResult<usize> {
-        conn.execute_returning_count(&shape::delete(aim))
+    fn delete<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> Result<usize> {
+        write(conn, |conn| conn.execute_returning_count(&shape::delete(aim)))
     }
 
     fn states<C, G>(
         conn: &mut C,
         key: &M::Key,
         guard: Option<&G>,
-    ) -> QueryResult<Vec<(M::Version, State)>>
+    ) -> Result<Vec<(M::Version, State)>>
     where
         C: Driver<Backend = DB>,
         G: Guard<M, DB>,
     {
         let (from, rows) = (M::table().from_clause(), M::key_filter(key));
-        let rows: Vec<(M::Version, i32)> =
-            load_all(conn, shape::states::<M, G>(&from, &rows, guard))?;
+        let rows: Vec<(M::Version, i32)> = read(conn, |conn| {
+            let ending = conn.current_read()?;
+            load_all(conn, shape::states::<M, G>(&from, &rows, guard, ending))
+        })?;
         Ok(rows
             .into_iter()
             .map(|(version, number)| (version, state(number)))
@@ -136,7 +144,7 @@ where
                 return Err(Error::NoSoftDelete(NoSoftDelete { table, key, column }));
             }
         }
-        Ok(conn.execute_returning_count(&query)?)
+        write(conn, |conn| conn.execute_returning_count(&query))
     }
 
     fn run_returning<C: Driver<Backend = DB>>(self, conn: &mut C, aim: Aim<'_, M>) -> Result<Vec<M>>
@@ -187,17 +195,15 @@ where
             || format!("{:?}", aim.key),
         )?;
         let returning = ReturningClause(M::columns());
-        Ok(load_all(
-            conn,
-            CheckedUpdate::<M::Table, _, _, _, _, _, _> {
-                target,
-                changes,
-                empty,
-                check,
-                guard,
-                returning,
-            },
-        )?)
+        let query = CheckedUpdate::<M::Table, _, _, _, _, _, _> {
+            target,
+            changes,
+            empty,
+            check,
+            guard,
+            returning,
+        };
+        write(conn, |conn| load_all(conn, query))
     }
 }
 

@@ -33,6 +33,35 @@ impl<Q: QueryFragment<DB>, K, DB: Backend> QueryFragment<DB> for Fixed<Q, K> {
     }
 }
 
+/// A SELECT that reads the rows that a write would meet now.
+pub(super) struct Current<Q> {
+    query: Q,
+    ending: &'static str,
+}
+
+impl<Q> Current<Q> {
+    pub(super) fn new(query: Q, ending: &'static str) -> Self {
+        Current { query, ending }
+    }
+}
+
+impl<Q: Query> Query for Current<Q> {
+    type SqlType = Q::SqlType;
+}
+
+impl<Q> QueryId for Current<Q> {
+    type QueryId = Own;
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<Q: QueryFragment<DB>, DB: Backend> QueryFragment<DB> for Current<Q> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.query.walk_ast(out.reborrow())?;
+        out.push_sql(self.ending);
+        Ok(())
+    }
+}
+
 /// Loads the first row of a query.
 ///
 /// `LoadQuery` cannot be named with bounds on the backend alone, the cursor and `FromSqlRow` can.

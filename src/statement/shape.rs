@@ -104,17 +104,19 @@ pub(super) fn delete<M: Shape>(aim: Aim<'_, M>) -> Delete<M> {
     }
 }
 
-/// Version and state of every row at `rows`.
+/// Version and state of every row at `rows`; the SELECT ends in `ending`.
 pub(super) fn states<'q, M: Shape, G>(
     from: &'q From<M>,
     rows: &'q M::KeyFilter,
     guard: Option<&'q G>,
+    ending: Option<&'static str>,
 ) -> States<'q, M::Table, M::KeyFilter, M::VersionColumn, G> {
     States {
         from,
         rows,
         soft_delete: M::SOFT_DELETE,
         guard,
+        ending,
         column: PhantomData,
     }
 }

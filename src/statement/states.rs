@@ -18,6 +18,8 @@ pub(super) struct States<'q, T: QuerySource, W, Vc, G> {
     pub(super) rows: &'q W,
     pub(super) soft_delete: Option<SoftDelete>,
     pub(super) guard: Option<&'q G>,
+    /// What the server needs to be told to read the rows that a write has met.
+    pub(super) ending: Option<&'static str>,
     pub(super) column: PhantomData<Vc>,
 }
 
@@ -60,7 +62,11 @@ where
         }
         out.push_sql(" FROM ");
         self.from.walk_ast(out.reborrow())?;
-        self.rows.walk_ast(out)
+        self.rows.walk_ast(out.reborrow())?;
+        if let Some(ending) = self.ending {
+            out.push_sql(ending);
+        }
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use super::check::Form;
 use super::update::CheckedUpdate;
 use super::version_in_changes;
 use super::words::{key_in_words, table_name};
-use crate::backend::Driver;
+use crate::backend::{Driver, write};
 use crate::error::Result;
 use diesel::backend::Backend;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -37,7 +37,7 @@ impl<T: QuerySource, W, Ch, Vc: Column, E> UncheckedUpdate<T, W, Ch, Vc, E> {
         let rows = key_in_words(&self.0.target.rows, &backend)?;
         self.0.target.form = Form::of(&rows);
         version_in_changes::refuse::<Vc, _, _>(&self.0.changes, &backend, table, || rows.clone())?;
-        Ok(conn.execute_returning_count(&self)?)
+        write(conn, |conn| conn.execute_returning_count(&self))
     }
 }
 

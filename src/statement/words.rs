@@ -30,8 +30,11 @@ pub(super) fn is_grouped(sql: &str) -> bool {
         return sql.trim().is_empty();
     };
     let (mut depth, mut quote, mut outside) = (0_u32, None, String::new());
-    for c in sql.chars() {
+    let mut chars = sql.chars().peekable();
+    while let Some(c) = chars.next() {
         match (quote, c) {
+            // A bind of PostgreSQL. The tag of a quoted string cannot begin with a digit.
+            (None, '$') if depth > 0 && chars.peek().is_some_and(char::is_ascii_digit) => {}
             // Escapes, other kinds of quotes, and comments.
             (_, '\'' | '\\' | '$' | '[' | ']' | '-' | '/' | '#' | ';') => return false,
             (Some(open), _) if c == open => quote = None,
@@ -62,7 +65,8 @@ mod tests {
             " WHERE (`products`.`id` = ?)",
             " WHERE ((`a` = ?) OR (`b` = ?))",
             " WHERE ((`a` = ?) AND (`b` IN (?, ?)))",
-            " WHERE (\"a\" = $1)".replace("$1", "?").as_str(),
+            " WHERE (\"a\" = $1)",
+            " WHERE ((\"a\" = $1) OR (\"b\" = $12))",
             " WHERE (`a` = ?) AND (`b` = ?)",
         ] {
             assert!(is_grouped(grouped), "{grouped}");
@@ -79,6 +83,10 @@ mod tests {
             " WHERE (a = 'open",
             " WHERE ([it's] = 1) OR ([b's] = 2)",
             " WHERE ([it's] = 1 OR [b's] = 2)",
+            " WHERE (a = $$) OR (b = $$)",
+            " WHERE (a = $x$) OR (b = $x$)",
+            " WHERE (a = $1 $$) OR (b$$)",
+            " WHERE $1 OR $2",
             " WHERE (`a` = '\\'' OR 1 = 1)",
             " WHERE `a` OR `b`",
         ] {

@@ -4,8 +4,8 @@ use super::boundary::{self, Commit, Refused};
 use super::run::Run;
 use super::seen::{Ended, Seen, TxState};
 use super::tx::Tx;
-use crate::backend::{Driver, depth};
-use crate::error::Error;
+use crate::backend::{Begin, Bundle, Driver, IsolationLevel, depth};
+use crate::error::{Error, Unsupported};
 use crate::fault::Fault;
 use diesel::connection::TransactionManager;
 
@@ -21,7 +21,7 @@ where
 {
     match depth(conn) {
         Ok(0) => outermost(conn, run, f),
-        Ok(_) => nested(conn, f),
+        Ok(_) => nested(conn, run, f),
         Err(error) => (
             Err(Error::from(error).into()),
             Seen::fault(Some(Fault::ConnectionLost)),
@@ -39,37 +39,40 @@ where
     E: From<Error>,
 {
     let begun = unless_panic(conn, roll_back_all, |conn| boundary::begin(conn, run));
-    if let Err(Refused { error, fault }) = begun {
-        return (Err(error.into()), Seen::fault(fault));
+    let bundle = match begun {
+        Ok(bundle) => bundle,
+        Err(Refused { error, fault }) => return (Err(error.into()), Seen::fault(fault)),
+    };
+    let isolation = run.begin().isolation;
+    let (result, state) = unless_panic(conn, roll_back_all, |conn| closure(conn, isolation, f));
+    if let (Ok(_), None, Some(spoiled)) = (&result, state.ended, state.spoiled) {
+        // Roll back what the server or the missing statement spoils; a broken connection is marked, and nothing is stored.
+        let _ = boundary::rollback(conn, bundle);
+        return over(Ended::By(spoiled.fault), state);
     }
-    let (result, state) = unless_panic(conn, roll_back_all, |conn| closure(conn, f));
-    let TxState {
-        mut seen,
-        ended,
-        suspect,
-        ..
-    } = state;
-    match (result, ended) {
+    match (result, state.ended) {
         (Ok(value), None) => match unless_panic(conn, roll_back_all, |conn| {
-            boundary::commit(conn, run)
+            boundary::commit(conn, run, bundle)
         }) {
             Commit::Done => (Ok(value), Seen::default()),
             Commit::Over => {
+                let suspect = state.suspect;
                 let ended = suspect.map_or(Ended::Unaccounted, |suspect| suspect.verdict());
-                over(ended, seen)
+                over(ended, state)
             }
             Commit::Refused(Refused { error, fault }) => (Err(error.into()), Seen::fault(fault)),
         },
         (Ok(_), Some(ended)) => {
             // A connection that cannot be rolled back is marked as broken, and no retry takes it again.
-            let _ = boundary::rollback(conn);
-            over(ended, seen)
+            let _ = boundary::rollback(conn, bundle);
+            over(ended, state)
         }
         (Err(error), ended) => {
-            let ours = boundary::rollback(conn).unwrap_or(true);
+            let ours = boundary::rollback(conn, bundle).unwrap_or(true);
             // Gone without our ROLLBACK: rolled back for certain only where the server says that it is its own doing.
             let accounted = ours
                 || matches!(ended, Some(Ended::By(fault)) if fault.is_retryable() || fault == Fault::ConnectionLost);
+            let mut seen = state.seen;
             if !accounted || ended == Some(Ended::Unaccounted) {
                 // Something may be stored: to run it again could store it twice.
                 seen.fault = None;
@@ -81,54 +84,64 @@ where
 
 fn nested<C, T, E>(
     conn: &mut C,
+    run: &Run<'_>,
     f: &mut impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
 ) -> (Result<T, E>, Seen)
 where
     C: Driver,
     E: From<Error>,
 {
+    if run.begin() != Begin::default() {
+        let refused = Unsupported {
+            server: conn.server().name,
+            what: "isolation level or access mode for a transaction inside another",
+        };
+        return (Err(Error::Unsupported(refused).into()), Seen::default());
+    }
     if let Err(error) = C::TransactionManager::begin_transaction(conn) {
         return (Err(Error::from(error).into()), Seen::default());
     }
-    let (result, state) = unless_panic(conn, roll_back_savepoint, |conn| closure(conn, f));
-    let TxState { seen, ended, .. } = state;
-    match (result, ended) {
+    let (result, state) = unless_panic(conn, roll_back_savepoint, |conn| closure(conn, None, f));
+    let spoiled = state.spoiled.map(|spoiled| Ended::By(spoiled.fault));
+    match (result, state.ended.or(spoiled)) {
         (Ok(value), None) => match C::TransactionManager::commit_transaction(conn) {
             Ok(()) => (Ok(value), Seen::default()),
-            Err(error) => (Err(Error::from(error).into()), seen),
+            Err(error) => (Err(Error::from(error).into()), state.seen),
         },
         (Ok(_), Some(ended)) => {
             let _ = C::TransactionManager::rollback_transaction(conn);
-            over(ended, seen)
+            over(ended, state)
         }
         (Err(error), _) => {
             // The closure's error is the news; the outer transaction notices by itself what it can no longer do.
             let _ = C::TransactionManager::rollback_transaction(conn);
-            (Err(error), seen)
+            (Err(error), state.seen)
         }
     }
 }
 
-/// The closure said that all is well, and the transaction is over.
-fn over<T, E: From<Error>>(ended: Ended, seen: Seen) -> (Result<T, E>, Seen) {
-    let error = TxState::error(ended, &seen);
+/// The closure said that all is well, and the transaction is not.
+fn over<T, E: From<Error>>(ended: Ended, state: TxState) -> (Result<T, E>, Seen) {
+    let error = state.error(ended);
     let fault = match ended {
         Ended::By(fault) => Some(fault),
         Ended::Unaccounted => None,
     };
-    (Err(error.into()), Seen { fault, ..seen })
+    let seen = Seen { fault, ..state.seen };
+    (Err(error.into()), seen)
 }
 
 /// Runs the closure, and answers what its transaction has seen.
 fn closure<C, T, E>(
     conn: &mut C,
+    isolation: Option<IsolationLevel>,
     f: &mut impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
 ) -> (Result<T, E>, TxState)
 where
     C: Driver,
 {
-    let server = conn.server();
-    let mut tx = Tx::new(conn, server);
+    let state = TxState::new(conn.server(), isolation);
+    let mut tx = Tx::new(conn, state);
     let result = f(&mut tx);
     (result, tx.into_state())
 }
@@ -164,7 +177,7 @@ fn unless_panic<C: Driver, R>(
 
 /// The panic is what there is to report; a connection that cannot be rolled back is marked as broken.
 fn roll_back_all<C: Driver>(conn: &mut C) {
-    let _ = boundary::rollback(conn);
+    let _ = boundary::rollback(conn, Bundle::Batch);
 }
 
 fn roll_back_savepoint<C: Driver>(conn: &mut C) {

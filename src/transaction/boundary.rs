@@ -5,8 +5,8 @@
 //! report success.
 
 use super::run::Run;
-use crate::backend::{Driver, depth};
-use crate::error::{Error, OutcomeUnknown};
+use crate::backend::{Bundle, Driver, depth, diagnose};
+use crate::error::{Error, OutcomeUnknown, Unsupported};
 use crate::fault::{Fault, Verdict, classify};
 use diesel::connection::{
     Connection, TransactionDepthChange, TransactionManager, TransactionManagerStatus,
@@ -36,11 +36,16 @@ impl Refused {
     }
 }
 
-/// Begins with the intent to write; on SQLite tries again until the policy's time is up.
-pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<(), Refused> {
+/// Begins as the policy asks, on SQLite with the intent to write, tried again until the policy's time is up. Answers how the
+/// transaction's end is to be sent.
+pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<Bundle, Refused> {
     let server = conn.server();
+    let sql = (server.begin)(&run.begin()).map_err(|what| {
+        let server = server.name;
+        Refused::finally(Error::Unsupported(Unsupported { server, what }))
+    })?;
     let (mut tries, mut out_of_time) = (0, false);
-    let begun = conn.begin_to_write(&mut |error| {
+    let begun = conn.begin(&sql, &mut |error| {
         if classify(server.faults, error).fault != Fault::Busy {
             return false;
         }
@@ -48,18 +53,18 @@ pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<(), Refuse
         tries += 1;
         !out_of_time
     });
-    match begun {
-        Ok(()) => {}
+    let bundle = match begun {
+        Ok(bundle) => bundle,
         Err(_) if out_of_time => {
             return Err(Refused::finally(
                 run.lock_timeout("the write lock of the database"),
             ));
         }
         Err(error) => {
-            let verdict = classify(server.faults, &error);
+            let verdict = diagnose(conn, &error);
             return Err(Refused::by(error, verdict));
         }
-    }
+    };
     // PostgreSQL's connection learns of the transaction by itself.
     if let TransactionManagerStatus::Valid(status) = status(conn)
         && status.transaction_depth().is_none()
@@ -67,7 +72,7 @@ pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<(), Refuse
         let changed = status.change_transaction_depth(TransactionDepthChange::IncreaseDepth);
         changed.map_err(|error| Refused::finally(error.into()))?;
     }
-    Ok(())
+    Ok(bundle)
 }
 
 /// What became of COMMIT.
@@ -79,7 +84,7 @@ pub(super) enum Commit {
 }
 
 /// Releases the guard and commits. Whatever fails is rolled back.
-pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>) -> Commit {
+pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>, bundle: Bundle) -> Commit {
     match depth(conn) {
         Ok(1) => {}
         Ok(0) => return Commit::Over,
@@ -87,6 +92,7 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>) -> Commit {
             // A savepoint was begun inside and never ended.
             return refuse(
                 conn,
+                bundle,
                 Refused::finally(DieselError::AlreadyInTransaction.into()),
             );
         }
@@ -96,55 +102,56 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>) -> Commit {
     let mut sql = "RELEASE SAVEPOINT occ_guard; COMMIT";
     let mut tries = 0;
     loop {
-        let error = match conn.batch_execute(sql) {
+        let error = match conn.end(sql, bundle) {
             Ok(()) => {
                 set_depth_to_none(conn);
                 return Commit::Done;
             }
             Err(error) => error,
         };
-        let verdict = classify(server.faults, &error);
+        let verdict = diagnose(conn, &error);
         if verdict.fault == Fault::Busy && server.commit_can_be_tried_again {
             if run.wait_after(tries) {
                 sql = "COMMIT";
                 tries += 1;
                 continue;
             }
-            return refuse(
-                conn,
-                Refused::finally(run.lock_timeout("the database, which others read,")),
-            );
+            let timeout = run.lock_timeout("the database, which others read,");
+            return refuse(conn, bundle, Refused::finally(timeout));
         }
         if verdict.unknown_at_commit {
             let unknown = OutcomeUnknown {
                 fault: verdict.fault,
                 source: error,
             };
-            return refuse(conn, Refused::finally(Error::OutcomeUnknown(unknown)));
+            return refuse(conn, bundle, Refused::finally(Error::OutcomeUnknown(unknown)));
         }
         if matches!(&error, DieselError::DatabaseError(_, information) if information.message().contains(GUARD))
         {
             // The error of the guard is the news; a connection that cannot be rolled back is marked as broken.
-            let _ = rollback(conn);
+            let _ = rollback(conn, bundle);
             return Commit::Over;
         }
-        return refuse(conn, Refused::by(error, verdict));
+        return refuse(conn, bundle, Refused::by(error, verdict));
     }
 }
 
-fn refuse<C: Driver>(conn: &mut C, refused: Refused) -> Commit {
-    // Why COMMIT failed is the news; a connection that cannot be rolled back is marked as broken.
-    let _ = rollback(conn);
+fn refuse<C: Driver>(conn: &mut C, bundle: Bundle, refused: Refused) -> Commit {
+    // PostgreSQL has rolled back what it did not commit, and its connection knows it.
+    if !matches!(depth(conn), Ok(0)) {
+        // Why COMMIT failed is the news; a connection that cannot be rolled back is marked as broken.
+        let _ = rollback(conn, bundle);
+    }
     Commit::Refused(refused)
 }
 
 /// Rolls everything back and answers whether the transaction was still the one that was begun.
-pub(super) fn rollback<C: Driver>(conn: &mut C) -> QueryResult<bool> {
+pub(super) fn rollback<C: Driver>(conn: &mut C, bundle: Bundle) -> QueryResult<bool> {
     if let TransactionManagerStatus::InError = status(conn) {
         return Err(DieselError::BrokenTransactionManager);
     }
     let ours = conn
-        .batch_execute("ROLLBACK TO SAVEPOINT occ_guard; ROLLBACK")
+        .end("ROLLBACK TO SAVEPOINT occ_guard; ROLLBACK", bundle)
         .is_ok();
     if !ours && let Err(error) = conn.batch_execute("ROLLBACK") {
         let already_gone = match (&error, conn.server().nothing_to_roll_back) {

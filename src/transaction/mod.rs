@@ -4,6 +4,7 @@ mod attempt;
 mod boundary;
 mod ceiling;
 mod observer;
+mod options;
 mod retry;
 mod run;
 mod seen;
@@ -12,6 +13,7 @@ mod tx;
 mod tx_connection;
 
 pub use observer::{Observer, RetryEvent};
+pub use options::{Policy, TxOptions};
 pub use retry::Retry;
 pub use timer::Timer;
 pub use tx::Tx;

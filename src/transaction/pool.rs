@@ -1,7 +1,7 @@
 //! The retry over a pool: no connection is held while it sleeps.
 
 use super::attempt::attempt;
-use super::retry::Retry;
+use super::options::Policy;
 use super::run::{Next, Run};
 use super::tx::Tx;
 use crate::backend::{Driver, depth};
@@ -42,14 +42,14 @@ use std::time::Duration;
 /// second connection.
 pub fn retry_on<C, T, E>(
     pool: &Pool<ConnectionManager<C>>,
-    retry: &Retry,
+    policy: &impl Policy,
     mut f: impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
 ) -> Result<T, E>
 where
     C: Driver + R2D2Connection + 'static,
     E: From<Error>,
 {
-    let mut run = Run::new(retry);
+    let mut run = Run::new(policy);
     loop {
         let patience = pool.connection_timeout();
         let patience = run.left().map_or(patience, |left| {

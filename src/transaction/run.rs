@@ -1,9 +1,11 @@
 //! One run of a policy: the loop of every retry asks it what comes next.
 
 use super::observer::{RetryEvent, tell};
+use super::options::Policy;
 use super::retry::Retry;
 use super::seen::Seen;
 use super::timer::{Timer, jittered};
+use crate::backend::Begin;
 use crate::error::{Error, LockTimeout, RetriesExhausted};
 use crate::fault::Fault;
 use std::time::{Duration, Instant};
@@ -24,6 +26,7 @@ fn longest_wait(tries: u32) -> Duration {
 
 pub(crate) struct Run<'r> {
     retry: &'r Retry,
+    begin: Begin,
     attempts: u32,
     started: Instant,
     ceilings: Option<Box<dyn Iterator<Item = Duration> + 'r>>,
@@ -41,13 +44,20 @@ pub(crate) enum Next {
 }
 
 impl<'r> Run<'r> {
-    pub(crate) fn new(retry: &'r Retry) -> Self {
+    pub(crate) fn new(policy: &'r impl Policy) -> Self {
+        let retry = policy.retries();
         Run {
             retry,
+            begin: policy.begins(),
             attempts: 0,
             started: retry.clock().now(),
             ceilings: None,
         }
+    }
+
+    /// What is asked of the transaction.
+    pub(super) fn begin(&self) -> Begin {
+        self.begin
     }
 
     /// Decides after a failed attempt, by what was seen in it, and tells the observers.

@@ -1,9 +1,10 @@
 //! What a transaction has seen go wrong, and whether it is over.
 
-use crate::backend::Server;
+use crate::backend::{IsolationLevel, Server};
 use crate::error::{Conflict, Error, Poisoned, TooManyRows, TransactionEnded};
-use crate::fault::{Fault, classify};
-use diesel::result::Error as DieselError;
+use crate::fault::{Fault, Verdict, classify, look_up};
+use diesel::result::{DatabaseErrorInformation, Error as DieselError};
+use std::sync::Arc;
 
 /// What went wrong in an attempt, as it was seen before anybody wrapped it.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +30,7 @@ impl Seen {
         }
     }
 
-    pub(super) fn fault(fault: Option<Fault>) -> Seen {
+    pub(crate) fn fault(fault: Option<Fault>) -> Seen {
         Seen {
             fault,
             conflict: None,
@@ -46,6 +47,23 @@ pub struct TxState {
     pub(super) ended: Option<Ended>,
     /// Something has happened that may have ended the transaction; the database is asked before the next statement.
     pub(super) suspect: Option<Suspect>,
+    /// A failure that stands between this transaction and a COMMIT, and can still be taken back.
+    pub(super) spoiled: Option<Spoiled>,
+    /// A failure whose words tell nothing, and the depth that it happened at: the server is asked before anything else.
+    pub(super) unasked: Option<(DieselError, u32)>,
+    /// The failure behind `ended` or `spoiled`.
+    first: Option<Arc<DieselError>>,
+    isolation: Option<IsolationLevel>,
+}
+
+/// Why a transaction that is still open must not be committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spoiled {
+    pub(super) fault: Fault,
+    /// How many savepoints were open, the transaction itself counted. Going back to one of them takes the failure back.
+    depth: u32,
+    /// The server itself refuses everything until then (PostgreSQL). Otherwise only the failed statement is missing.
+    aborted: bool,
 }
 
 /// How a transaction was over before its closure was.
@@ -76,33 +94,90 @@ impl Suspect {
 }
 
 impl TxState {
-    pub(super) fn new(server: &'static Server) -> Self {
+    pub(super) fn new(server: &'static Server, isolation: Option<IsolationLevel>) -> Self {
         TxState {
             server,
             seen: Seen::default(),
             ended: None,
             suspect: None,
+            spoiled: None,
+            unasked: None,
+            first: None,
+            isolation,
         }
+    }
+
+    /// Whether a plain read shows what is committed, whatever the transaction has read before.
+    pub(super) fn reads_what_is_committed(&self) -> bool {
+        self.isolation == Some(IsolationLevel::ReadCommitted)
     }
 
     /// A statement is about to be sent that may end the transaction: the database is asked before the next one.
     pub(super) fn may_have_ended(&mut self, may: bool) {
-        if may && self.server.begins_only_outside.is_some() {
+        if may && self.server.only_outside.is_some() {
             self.suspect = Some(Suspect::Statement);
         }
     }
 
-    /// A statement has ended so.
-    pub(super) fn see(&mut self, error: &DieselError) {
-        let verdict = classify(self.server.faults, error);
+    /// A statement has ended so, with so many savepoints open.
+    pub(super) fn see(&mut self, error: &DieselError, verdict: Verdict, depth: u32) {
         if verdict.fault.is_retryable() || verdict.fault == Fault::ConnectionLost {
             self.seen.fault = Some(verdict.fault);
         }
-        if verdict.ends {
-            self.ended.get_or_insert(Ended::By(verdict.fault));
+        let fault = verdict.fault;
+        if verdict.ends && self.ended.is_none() {
+            self.ended = Some(Ended::By(fault));
+            self.first = Some(Arc::new(copy(error)));
         }
-        if self.server.begins_only_outside.is_some() && self.suspect != Some(Suspect::Statement) {
+        let aborted = self.server.any_error_aborts && matches!(error, DieselError::DatabaseError(..));
+        if (aborted || verdict.loses_its_statement) && self.ended.is_none() && self.spoiled.is_none() {
+            self.spoiled = Some(Spoiled { fault, depth, aborted });
+            self.first = Some(Arc::new(copy(error)));
+        }
+        if self.server.only_outside.is_some() && self.suspect != Some(Suspect::Statement) {
             self.suspect = Some(Suspect::Error(verdict.fault));
+        }
+    }
+
+    /// The same where the server cannot be asked what it meant.
+    pub(super) fn see_unasked(&mut self, error: &DieselError, depth: u32) {
+        let verdict = look_up(self.server.faults, error);
+        if verdict.is_none() {
+            self.unasked = Some((copy(error), depth));
+        }
+        self.see(error, verdict.unwrap_or(Verdict::goes_on(Fault::Permanent)), depth);
+    }
+
+    /// A statement has succeeded: the server does not refuse everything, so a savepoint was gone back to.
+    pub(super) fn succeeded(&mut self) {
+        if self.spoiled.is_some_and(|spoiled| spoiled.aborted) {
+            self.clean();
+        }
+    }
+
+    /// Everything is taken back but what is behind so many savepoints.
+    pub(super) fn went_back_to(&mut self, depth: u32) {
+        if self.spoiled.is_some_and(|spoiled| spoiled.depth > depth) {
+            self.clean();
+        }
+    }
+
+    /// The failure that keeps a savepoint of this depth from being released.
+    pub(super) fn spoils(&self, depth: u32) -> Option<Error> {
+        let spoiled = self.spoiled.filter(|spoiled| spoiled.depth >= depth)?;
+        Some(self.poisoned(spoiled.fault))
+    }
+
+    fn clean(&mut self) {
+        self.spoiled = None;
+        self.first = None;
+    }
+
+    /// The closure says that it has dealt with everything. What the server refuses it cannot talk away.
+    pub(super) fn handled(&mut self) {
+        self.seen = Seen::default();
+        if self.spoiled.is_some_and(|spoiled| !spoiled.aborted) {
+            self.clean();
         }
     }
 
@@ -119,7 +194,9 @@ impl TxState {
                 self.seen.fault = Some(Fault::LockTimeout)
             }
             // Found before any statement was sent.
-            Error::Database(error @ DieselError::BrokenTransactionManager) => self.see(error),
+            Error::Database(error @ DieselError::BrokenTransactionManager) => {
+                self.see(error, classify(self.server.faults, error), 1);
+            }
             Error::TooManyRows(TooManyRows { written: true, .. }) => {
                 self.ended.get_or_insert(Ended::By(Fault::Permanent));
             }
@@ -127,10 +204,87 @@ impl TxState {
         }
     }
 
-    pub(super) fn error(ended: Ended, seen: &Seen) -> Error {
-        match ended {
-            Ended::By(fault) => Error::Poisoned(Poisoned { fault }),
-            Ended::Unaccounted => Error::TransactionEnded(TransactionEnded { first: seen.fault }),
+    /// What a statement is answered with that was sent although the server refuses everything.
+    pub(super) fn instead_of(&self, error: DieselError) -> DieselError {
+        match self.spoiled {
+            Some(Spoiled { fault, aborted: true, .. }) => {
+                DieselError::QueryBuilderError(Box::new(self.poisoned(fault)))
+            }
+            _ => error,
         }
+    }
+
+    pub(super) fn poisoned(&self, fault: Fault) -> Error {
+        let source = self.first.clone();
+        Error::Poisoned(Poisoned { fault, source })
+    }
+
+    pub(super) fn error(&self, ended: Ended) -> Error {
+        match ended {
+            Ended::By(fault) => self.poisoned(fault),
+            Ended::Unaccounted => Error::TransactionEnded(TransactionEnded {
+                first: self.seen.fault,
+            }),
+        }
+    }
+}
+
+/// Diesel's errors cannot be cloned, and the original belongs to who sent the statement.
+fn copy(error: &DieselError) -> DieselError {
+    match error {
+        DieselError::DatabaseError(kind, information) => {
+            DieselError::DatabaseError(*kind, Box::new(Information::of(&**information)))
+        }
+        _ => DieselError::BrokenTransactionManager,
+    }
+}
+
+/// What a server said about a failure.
+struct Information {
+    message: String,
+    details: Option<String>,
+    hint: Option<String>,
+    table_name: Option<String>,
+    column_name: Option<String>,
+    constraint_name: Option<String>,
+    statement_position: Option<i32>,
+}
+
+impl Information {
+    fn of(information: &dyn DatabaseErrorInformation) -> Self {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Information {
+            message: information.message().to_owned(),
+            details: owned(information.details()),
+            hint: owned(information.hint()),
+            table_name: owned(information.table_name()),
+            column_name: owned(information.column_name()),
+            constraint_name: owned(information.constraint_name()),
+            statement_position: information.statement_position(),
+        }
+    }
+}
+
+impl DatabaseErrorInformation for Information {
+    fn message(&self) -> &str {
+        &self.message
+    }
+    fn details(&self) -> Option<&str> {
+        self.details.as_deref()
+    }
+    fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+    fn table_name(&self) -> Option<&str> {
+        self.table_name.as_deref()
+    }
+    fn column_name(&self) -> Option<&str> {
+        self.column_name.as_deref()
+    }
+    fn constraint_name(&self) -> Option<&str> {
+        self.constraint_name.as_deref()
+    }
+    fn statement_position(&self) -> Option<i32> {
+        self.statement_position
     }
 }

@@ -1,9 +1,9 @@
 //! The open transaction as a Diesel connection: it sees every error before anybody wraps it, and refuses to go on once the
 //! transaction is over.
 
-use super::seen::{Seen, TxState};
+use super::seen::{Ended, Suspect, TxState};
 use super::tx_connection::TxManager;
-use crate::backend::{Driver, Server};
+use crate::backend::{Bundle, Driver, depth, diagnose};
 use crate::error::{Error, Result};
 use crate::fault::Fault;
 use diesel::connection::TransactionManager;
@@ -27,12 +27,12 @@ pub struct Tx<'a, C: Driver> {
 }
 
 impl<'a, C: Driver> Tx<'a, C> {
-    pub(super) fn new(conn: &'a mut C, server: &'static Server) -> Self {
-        let state = TxState::new(server);
+    pub(super) fn new(conn: &'a mut C, state: TxState) -> Self {
         Tx { conn, state }
     }
 
-    pub(super) fn into_state(self) -> TxState {
+    pub(super) fn into_state(mut self) -> TxState {
+        self.ask();
         self.state
     }
 
@@ -52,7 +52,7 @@ impl<'a, C: Driver> Tx<'a, C> {
     /// does not make the closure run again. An error that ended the transaction cannot be undone by it.
     pub fn handled(&mut self) {
         if self.state.ended.is_none() {
-            self.state.seen = Seen::default();
+            self.state.handled();
             self.conn.forget();
         }
     }
@@ -131,32 +131,71 @@ impl<'a, C: Driver> Tx<'a, C> {
     /// Whether a statement may still be sent. Asks the database where an error does not tell whether it has ended the
     /// transaction.
     pub(super) fn open(&mut self) -> QueryResult<()> {
-        if let (None, Some(suspect)) = (self.state.ended, self.state.suspect.take())
-            && let Some(probe) = self.state.server.begins_only_outside
-            && self.conn.batch_execute(probe).is_ok()
-        {
-            self.state.ended = Some(suspect.verdict());
-            self.conn.batch_execute("ROLLBACK")?;
+        self.ask();
+        let suspect = self.state.suspect.take();
+        if self.state.ended.is_none() && self.is_over(suspect)? {
+            let ended = suspect.map_or(Ended::Unaccounted, |suspect| suspect.verdict());
+            self.state.ended = Some(ended);
         }
         match self.state.ended {
             None => Ok(()),
-            Some(ended) => Err(DieselError::QueryBuilderError(Box::new(TxState::error(
-                ended,
-                &self.state.seen,
-            )))),
+            Some(ended) => Err(DieselError::QueryBuilderError(Box::new(
+                self.state.error(ended),
+            ))),
         }
     }
 
+    /// Whether no transaction is open any more.
+    fn is_over(&mut self, suspect: Option<Suspect>) -> QueryResult<bool> {
+        // PostgreSQL's connection is told so with every answer.
+        if matches!(depth(self.conn), Ok(0)) {
+            return Ok(true);
+        }
+        let (Some(_), Some(probe)) = (suspect, self.state.server.only_outside) else {
+            return Ok(false);
+        };
+        if self.conn.batch_execute(probe).is_err() {
+            return Ok(false);
+        }
+        self.conn.batch_execute("ROLLBACK")?;
+        Ok(true)
+    }
+
+    /// Sends a statement, and remembers what became of it.
     pub(super) fn watched<T>(
         &mut self,
         statement: impl FnOnce(&mut C) -> QueryResult<T>,
     ) -> QueryResult<T> {
         self.open()?;
-        let result = statement(self.conn);
-        if let Err(error) = &result {
-            self.state.see(error);
+        self.sent(statement)
+    }
+
+    /// The same for a transaction that is known to be open.
+    pub(super) fn sent<T>(
+        &mut self,
+        statement: impl FnOnce(&mut C) -> QueryResult<T>,
+    ) -> QueryResult<T> {
+        let depth = depth(self.conn)?;
+        match statement(self.conn) {
+            Ok(value) => {
+                self.state.succeeded();
+                Ok(value)
+            }
+            Err(error) => {
+                let error = self.state.instead_of(error);
+                let verdict = diagnose(self.conn, &error);
+                self.state.see(&error, verdict, depth);
+                Err(error)
+            }
         }
-        result
+    }
+
+    /// Asks the server what its last failure was, where its words did not tell and the connection was lent to rows.
+    fn ask(&mut self) {
+        if let Some((error, depth)) = self.state.unasked.take() {
+            let verdict = diagnose(self.conn, &error);
+            self.state.see(&error, verdict, depth);
+        }
     }
 }
 
@@ -165,8 +204,23 @@ impl<C: Driver> Driver for Tx<'_, C> {
         self.conn.backend()
     }
 
-    fn begin_to_write(&mut self, _: &mut dyn FnMut(&DieselError) -> bool) -> QueryResult<()> {
+    fn begin(
+        &mut self,
+        _: &str,
+        _: &mut dyn FnMut(&DieselError) -> bool,
+    ) -> QueryResult<Bundle> {
         Err(DieselError::AlreadyInTransaction)
+    }
+
+    fn number_of(&mut self, message: &str) -> Option<u32> {
+        self.conn.number_of(message)
+    }
+
+    fn current_read(&mut self) -> QueryResult<Option<&'static str>> {
+        match self.state.reads_what_is_committed() {
+            true => Ok(None),
+            false => self.conn.current_read(),
+        }
     }
 
     fn note(&mut self, error: &Error) {

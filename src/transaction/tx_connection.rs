@@ -2,7 +2,7 @@
 
 use super::seen::TxState;
 use super::tx::Tx;
-use crate::backend::{Dialect, Driver};
+use crate::backend::{Dialect, Driver, Server, depth};
 use crate::statement::Own;
 use diesel::connection::{
     CacheSize, Connection, Instrumentation, LoadConnection, SimpleConnection,
@@ -10,15 +10,13 @@ use diesel::connection::{
 };
 use diesel::expression::QueryMetadata;
 use diesel::query_builder::{Query, QueryBuilder, QueryFragment, QueryId};
-use diesel::result::QueryResult;
+use diesel::result::{Error as DieselError, QueryResult};
 use std::any::TypeId;
 
-/// Whether a batch may contain a statement that ends the transaction. Only a reason to ask the database.
-fn mentions_an_end(sql: &str) -> bool {
+/// Whether a statement of the user's may end the transaction. Only a reason to ask the database.
+fn mentions_an_end(server: &Server, sql: &str) -> bool {
     let sql = sql.to_ascii_uppercase();
-    ["COMMIT", "ROLLBACK", "END"]
-        .iter()
-        .any(|word| sql.contains(word))
+    server.ending_words.iter().any(|word| sql.contains(word))
 }
 
 impl<C: Driver> Tx<'_, C> {
@@ -28,25 +26,23 @@ impl<C: Driver> Tx<'_, C> {
         T: QueryFragment<C::Backend> + QueryId,
     {
         let ours = TypeId::of::<T::QueryId>() == TypeId::of::<Own>();
-        if ours || T::HAS_STATIC_QUERY_ID || !std::any::type_name::<T>().contains("SqlQuery") {
+        let asked = !self.state.server.ending_words.is_empty();
+        if !asked || ours || T::HAS_STATIC_QUERY_ID || !std::any::type_name::<T>().contains("SqlQuery") {
             return Ok(false);
         }
         let backend = self.conn.backend();
         let mut sql = C::Backend::query_builder(&backend);
         source.to_sql(&mut sql, &backend)?;
-        Ok(mentions_an_end(&sql.finish()))
+        Ok(mentions_an_end(self.state.server, &sql.finish()))
     }
 }
 
 impl<C: Driver> SimpleConnection for Tx<'_, C> {
     fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
         self.open()?;
-        self.state.may_have_ended(mentions_an_end(query));
-        let result = self.conn.batch_execute(query);
-        if let Err(error) = &result {
-            self.state.see(error);
-        }
-        result
+        let an_end = mentions_an_end(self.state.server, query);
+        self.state.may_have_ended(an_end);
+        self.sent(|conn| conn.batch_execute(query))
     }
 }
 
@@ -95,6 +91,7 @@ impl<C: Driver> Connection for Tx<'_, C> {
 pub struct TxCursor<'c, I> {
     rows: I,
     state: &'c mut TxState,
+    depth: u32,
 }
 
 impl<T, I: Iterator<Item = QueryResult<T>>> Iterator for TxCursor<'_, I> {
@@ -103,7 +100,7 @@ impl<T, I: Iterator<Item = QueryResult<T>>> Iterator for TxCursor<'_, I> {
     fn next(&mut self) -> Option<Self::Item> {
         let row = self.rows.next();
         if let Some(Err(error)) = &row {
-            self.state.see(error);
+            self.state.see_unasked(error, self.depth);
         }
         row
     }
@@ -130,11 +127,16 @@ impl<C: Driver + LoadConnection<B>, B> LoadConnection<B> for Tx<'_, C> {
         self.open()?;
         let an_end = self.is_raw_sql_that_mentions_an_end(&source)?;
         self.state.may_have_ended(an_end);
+        let depth = depth(self.conn)?;
         let state = &mut self.state;
         match LoadConnection::<B>::load(&mut *self.conn, source) {
-            Ok(rows) => Ok(TxCursor { rows, state }),
+            Ok(rows) => {
+                state.succeeded();
+                Ok(TxCursor { rows, state, depth })
+            }
             Err(error) => {
-                state.see(&error);
+                let error = state.instead_of(error);
+                state.see_unasked(&error, depth);
                 Err(error)
             }
         }
@@ -156,17 +158,27 @@ impl<C: Driver> TransactionManager<Tx<'_, C>> for TxManager {
     /// Where the server has ended everything there is no savepoint left to go back to; saying so would hide why.
     fn rollback_transaction(tx: &mut Tx<'_, C>) -> QueryResult<()> {
         match tx.open() {
-            Ok(()) => tx.watched(C::TransactionManager::rollback_transaction),
+            Ok(()) => {
+                tx.watched(C::TransactionManager::rollback_transaction)?;
+                let depth = depth(tx.conn)?;
+                tx.state.went_back_to(depth);
+                Ok(())
+            }
             Err(_) => leave_savepoint(tx.conn),
         }
     }
 
     fn commit_transaction(tx: &mut Tx<'_, C>) -> QueryResult<()> {
-        match tx.open() {
-            Ok(()) => tx.watched(C::TransactionManager::commit_transaction),
-            Err(error) => {
-                leave_savepoint(tx.conn)?;
-                Err(error)
+        if let Err(error) = tx.open() {
+            leave_savepoint(tx.conn)?;
+            return Err(error);
+        }
+        let depth = depth(tx.conn)?;
+        match tx.state.spoils(depth) {
+            None => tx.watched(C::TransactionManager::commit_transaction),
+            Some(error) => {
+                Self::rollback_transaction(tx)?;
+                Err(DieselError::QueryBuilderError(Box::new(error)))
             }
         }
     }

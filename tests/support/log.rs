@@ -17,11 +17,28 @@ impl Instrumentation for Log {
         let mut seen = self.0.lock().unwrap();
         match event {
             InstrumentationEvent::StartQuery { query, .. } => {
-                seen.statements.push(query.to_string())
+                seen.statements.push(alike(&query.to_string()))
             }
             InstrumentationEvent::CacheQuery { .. } => seen.prepared += 1,
             _ => {}
         }
+    }
+}
+
+/// The statement as every server writes it: names in backticks, binds as question marks.
+pub fn alike(sql: &str) -> String {
+    let (sql, binds) = sql.split_once(" -- binds:").unwrap_or((sql, ""));
+    let mut text = String::new();
+    let sql = sql.replace('"', "`");
+    let mut chars = sql.chars().peekable();
+    while let Some(c) = chars.next() {
+        let bind = c == '$' && chars.peek().is_some_and(char::is_ascii_digit);
+        while bind && chars.next_if(char::is_ascii_digit).is_some() {}
+        text.push(if bind { '?' } else { c });
+    }
+    match binds {
+        "" => text,
+        binds => format!("{text} -- binds:{binds}"),
     }
 }
 

@@ -6,95 +6,47 @@
     reason = "each test file uses its share"
 )]
 
+pub mod bed;
 pub mod fake_timer;
 pub mod log;
 pub mod schema;
 
+pub use bed::*;
 pub use fake_timer::FakeTimer;
-pub use log::Log;
+pub use log::{Log, alike};
 pub use schema::*;
 
-use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
-use diesel::r2d2::{ConnectionManager, Pool, PooledConnection};
-use diesel_occ::prelude::*;
-use diesel_occ::sqlite::Setup;
-use tempfile::TempDir;
-
-/// A database of its own for one test, and the way to open it.
-pub struct Bed<C> {
-    connect: Box<dyn Fn() -> C + Send + Sync>,
-    url: String,
-    _folder: TempDir,
-}
-
-impl<C> Bed<C> {
-    /// One more connection to the same database.
-    pub fn connect(&self) -> C {
-        (self.connect)()
-    }
-
-    pub fn url(&self) -> &str {
-        &self.url
-    }
-
-    fn new(open: impl FnOnce(String) -> Box<dyn Fn() -> C + Send + Sync>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let url = folder.path().join("test.db").to_str().unwrap().to_owned();
-        sqlite(&url).batch_execute(schema::SQLITE).unwrap();
-        Bed {
-            connect: open(url.clone()),
-            url,
-            _folder: folder,
-        }
-    }
-}
-
-pub fn sqlite(url: &str) -> SqliteConnection {
-    let mut conn = SqliteConnection::establish(url).unwrap();
-    Setup::default().apply(&mut conn).unwrap();
-    conn
-}
-
-pub fn sqlite_bare() -> Bed<SqliteConnection> {
-    Bed::new(|url| Box::new(move || sqlite(&url)))
-}
-
-pub fn sqlite_pooled() -> Bed<PooledConnection<ConnectionManager<SqliteConnection>>> {
-    Bed::new(|url| {
-        let pool = pool(&url, 4);
-        Box::new(move || pool.get().unwrap())
-    })
-}
-
-pub fn pool(url: &str, size: u32) -> Pool<ConnectionManager<SqliteConnection>> {
-    Pool::builder()
-        .max_size(size)
-        .connection_customizer(Box::new(Setup::default()))
-        .build(ConnectionManager::new(url))
-        .unwrap()
-}
-
-#[derive(diesel::MultiConnection)]
-pub enum Any {
-    Sqlite(SqliteConnection),
-}
-diesel_occ::impl_multi_connection!(Any { Sqlite });
-
-pub fn sqlite_multi() -> Bed<Any> {
-    Bed::new(|url| Box::new(move || Any::Sqlite(sqlite(&url))))
-}
-
-/// Writes each test once for every kind of connection: a bare one, a pooled one and a `MultiConnection`. A server that comes
-/// later is three more modules here.
+/// Writes each test once for every kind of connection to every server: a bare one, a pooled one and a `MultiConnection`.
+/// A test whose subject is one server alone names it: `on_every_connection! { of sqlite; fn .. }`.
 #[macro_export]
 macro_rules! on_every_connection {
-    ($(fn $name:ident($bed:ident) $body:block)+) => {
-        $crate::on_every_connection!(@ sqlite_bare { $(fn $name($bed) $body)+ });
-        $crate::on_every_connection!(@ sqlite_pooled { $(fn $name($bed) $body)+ });
-        $crate::on_every_connection!(@ sqlite_multi { $(fn $name($bed) $body)+ });
+    (of $server:ident $(, of $other:ident)*; $($tests:tt)+) => {
+        $crate::on_every_connection!(@ $server { $($tests)+ });
+        $crate::on_every_connection!($(of $other),*; $($tests)+);
     };
-    (@ $kind:ident { $(fn $name:ident($bed:ident) $body:block)+ }) => {
+    (; $($tests:tt)+) => {};
+    (@ sqlite { $($tests:tt)+ }) => {
+        $crate::on_every_connection!(@@ sqlite_bare { $($tests)+ });
+        $crate::on_every_connection!(@@ sqlite_pooled { $($tests)+ });
+        $crate::on_every_connection!(@@ sqlite_multi { $($tests)+ });
+    };
+    (@ postgres { $($tests:tt)+ }) => {
+        #[cfg(feature = "postgres")]
+        $crate::on_every_connection!(@@ postgres_bare { $($tests)+ });
+        #[cfg(feature = "postgres")]
+        $crate::on_every_connection!(@@ postgres_pooled { $($tests)+ });
+        #[cfg(feature = "postgres")]
+        $crate::on_every_connection!(@@ postgres_multi { $($tests)+ });
+    };
+    (@ mysql { $($tests:tt)+ }) => {
+        #[cfg(feature = "mysql")]
+        $crate::on_every_connection!(@@ mysql_bare { $($tests)+ });
+        #[cfg(feature = "mysql")]
+        $crate::on_every_connection!(@@ mysql_pooled { $($tests)+ });
+        #[cfg(feature = "mysql")]
+        $crate::on_every_connection!(@@ mysql_multi { $($tests)+ });
+    };
+    (@@ $kind:ident { $(fn $name:ident($bed:ident) $body:block)+ }) => {
         mod $kind {
             #[allow(unused_imports)]
             use super::*;
@@ -106,5 +58,45 @@ macro_rules! on_every_connection {
                 }
             )+
         }
+    };
+    ($($tests:tt)+) => {
+        $crate::on_every_connection!(of sqlite, of postgres, of mysql; $($tests)+);
+    };
+}
+
+/// Writes each test once for every server, on a bare connection: for what threads, processes and pools do.
+#[macro_export]
+macro_rules! on_every_server {
+    (of $server:ident $(, of $other:ident)*; $($tests:tt)+) => {
+        $crate::on_every_server!(@ $server { $($tests)+ });
+        $crate::on_every_server!($(of $other),*; $($tests)+);
+    };
+    (; $($tests:tt)+) => {};
+    (@ sqlite { $($tests:tt)+ }) => {
+        $crate::on_every_server!(@@ sqlite sqlite_bare { $($tests)+ });
+    };
+    (@ postgres { $($tests:tt)+ }) => {
+        #[cfg(feature = "postgres")]
+        $crate::on_every_server!(@@ postgres postgres_bare { $($tests)+ });
+    };
+    (@ mysql { $($tests:tt)+ }) => {
+        #[cfg(feature = "mysql")]
+        $crate::on_every_server!(@@ mysql mysql_bare { $($tests)+ });
+    };
+    (@@ $server:ident $kind:ident { $(fn $name:ident($bed:ident) $body:block)+ }) => {
+        mod $server {
+            #[allow(unused_imports)]
+            use super::*;
+            $(
+                #[test]
+                fn $name() {
+                    let $bed = &$crate::support::$kind();
+                    $body
+                }
+            )+
+        }
+    };
+    ($($tests:tt)+) => {
+        $crate::on_every_server!(of sqlite, of postgres, of mysql; $($tests)+);
     };
 }

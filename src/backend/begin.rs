@@ -1,0 +1,49 @@
+//! How a transaction begins, as each server writes it.
+
+use std::borrow::Cow;
+
+/// What one transaction may see of the others. The names are those of the SQL standard; what each means is the server's:
+/// <https://www.postgresql.org/docs/current/transaction-iso.html>,
+/// <https://mariadb.com/kb/en/set-transaction/>, <https://www.sqlite.org/isolation.html>.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IsolationLevel {
+    /// Each statement reads what is committed when it begins.
+    ReadCommitted,
+    /// Every statement reads what was committed when the transaction first read.
+    RepeatableRead,
+    /// As if the transactions ran one after the other. What cannot be ordered so is refused: run it again.
+    Serializable,
+}
+
+impl IsolationLevel {
+    pub(super) fn sql(self) -> &'static str {
+        match self {
+            IsolationLevel::ReadCommitted => "READ COMMITTED",
+            IsolationLevel::RepeatableRead => "REPEATABLE READ",
+            IsolationLevel::Serializable => "SERIALIZABLE",
+        }
+    }
+}
+
+/// What is asked of a transaction at its beginning; by default nothing but that it begins.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Begin {
+    pub(crate) isolation: Option<IsolationLevel>,
+    pub(crate) read_only: bool,
+    pub(crate) deferrable: bool,
+}
+
+/// How the statements around a transaction go to the server together.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bundle {
+    /// As text with semicolons.
+    Batch,
+    /// As one compound statement, which MariaDB keeps prepared.
+    Compound,
+}
+
+/// The SQL for what is asked, or what the server has not.
+pub(crate) type BeginSql = fn(&Begin) -> Result<Cow<'static, str>, &'static str>;
