@@ -95,7 +95,7 @@ mod transaction;
 pub use backend::sqlite;
 #[doc(hidden)]
 pub use backend::{Begin, Bundle, Reread, Returning};
-pub use backend::{Dialect, Driver, IsolationLevel, Server};
+pub use backend::{Checkup, Dialect, Driver, IsolationLevel, Server, Warning, check};
 pub use connection::{Edit, GuardTarget, Mode, Removal, VersionedConnection};
 pub use diesel_occ_derive::Versioned;
 pub use error::{Conflict, ConflictKind, Error, Result};

@@ -1,6 +1,7 @@
 //! How a transaction begins, as each server writes it.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// What one transaction may see of the others. The names are those of the SQL standard; what each means is the server's:
 /// <https://www.postgresql.org/docs/current/transaction-iso.html>,
@@ -8,6 +9,8 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IsolationLevel {
+    /// Reads may see what others have not committed. PostgreSQL takes it for `ReadCommitted`.
+    ReadUncommitted,
     /// Each statement reads what is committed when it begins.
     ReadCommitted,
     /// Every statement reads what was committed when the transaction first read.
@@ -19,10 +22,33 @@ pub enum IsolationLevel {
 impl IsolationLevel {
     pub(super) fn sql(self) -> &'static str {
         match self {
+            IsolationLevel::ReadUncommitted => "READ UNCOMMITTED",
             IsolationLevel::ReadCommitted => "READ COMMITTED",
             IsolationLevel::RepeatableRead => "REPEATABLE READ",
             IsolationLevel::Serializable => "SERIALIZABLE",
         }
+    }
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+impl IsolationLevel {
+    /// As the servers write it in their settings: `read committed`, `READ-COMMITTED`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let name = name.to_ascii_uppercase().replace('-', " ");
+        [
+            IsolationLevel::ReadUncommitted,
+            IsolationLevel::ReadCommitted,
+            IsolationLevel::RepeatableRead,
+            IsolationLevel::Serializable,
+        ]
+        .into_iter()
+        .find(|level| level.sql() == name)
+    }
+}
+
+impl fmt::Display for IsolationLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sql())
     }
 }
 

@@ -1,6 +1,10 @@
 //! All that differs between servers: one file each, and nobody else asks which server it is.
 
+mod ask;
 mod begin;
+mod checkup;
+#[cfg(feature = "mysql")]
+mod flavor;
 mod multi;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -12,6 +16,7 @@ mod postgres;
 pub mod sqlite;
 
 pub use begin::{Begin, Bundle, IsolationLevel};
+pub use checkup::{Checkup, Warning, check};
 
 use crate::error::{Error, OutcomeUnknown, Result};
 use crate::fault::{Fault, Row, Verdict, by_number, look_up};
@@ -135,6 +140,10 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
             _ => self.server().current_read,
         })
     }
+
+    /// Looks at the server and the session, for [`check`](crate::check).
+    #[doc(hidden)]
+    fn examine(&mut self) -> QueryResult<Checkup>;
 
     /// An operation of ours ends with this error. A `Tx` remembers it.
     #[doc(hidden)]

@@ -54,6 +54,10 @@ macro_rules! impl_multi_connection {
                 match self { $($any::$variant(conn) => $crate::Driver::end(conn, sql, bundle)),+ }
             }
 
+            fn examine(&mut self) -> $crate::diesel::result::QueryResult<$crate::Checkup> {
+                match self { $($any::$variant(conn) => $crate::Driver::examine(conn)),+ }
+            }
+
             fn number_of(&mut self, message: &str) -> Option<u32> {
                 match self { $($any::$variant(conn) => $crate::Driver::number_of(conn, message)),+ }
             }

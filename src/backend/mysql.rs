@@ -1,11 +1,13 @@
 //! MySQL and MariaDB.
 
-use super::{Begin, Bundle, Dialect, Driver, Reread, Server};
+use super::ask::ask;
+use super::flavor::Flavor;
+use super::{Begin, Bundle, Checkup, Dialect, Driver, IsolationLevel, Reread, Server, Warning};
 use crate::fault::{self, look_up};
-use diesel::connection::{Connection, LoadConnection, SimpleConnection};
-use diesel::deserialize::FromSqlRow;
+use diesel::RunQueryDsl;
+use diesel::connection::{Connection, SimpleConnection};
 use diesel::mysql::{Mysql, MysqlConnection, MysqlQueryBuilder};
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
 use diesel::sql_types::{Integer, Text, Unsigned};
 use std::borrow::Cow;
@@ -121,16 +123,73 @@ impl Driver for MysqlConnection {
         }
     }
 
-    /// `SHOW ERRORS` is about the statement before it, and does not count as one itself.
+    /// `SHOW ERRORS` is about the statement before it, and does not count as one itself. It shows level, number and message.
     /// <https://mariadb.com/kb/en/show-errors/>
     fn number_of(&mut self, message: &str) -> Option<u32> {
-        let rows = LoadConnection::load(self, ShowErrors).ok()?;
-        rows.filter_map(|row| {
-            <Shown as FromSqlRow<Columns, Mysql>>::build_from_row(&row.ok()?).ok()
-        })
-        .find(|(_, _, shown)| shown == message)
-        .map(|(_, number, _)| number)
+        type Columns = (Text, Unsigned<Integer>, Text);
+        let shown: Vec<(String, u32, String)> = ask::<Columns, _, _>(self, "SHOW ERRORS").ok()?;
+        shown
+            .into_iter()
+            .find(|(_, _, text)| text == message)
+            .map(|(_, number, _)| number)
     }
+
+    fn examine(&mut self) -> QueryResult<Checkup> {
+        let settings: Vec<(String, String)> = ask::<(Text, Text), _, _>(
+            self,
+            "SHOW SESSION VARIABLES WHERE Variable_name IN \
+             ('version', 'lc_messages', 'sql_mode', 'tx_isolation', 'transaction_isolation')",
+        )?;
+        let setting = |wanted: &str| {
+            let found = settings.iter().find(|(name, _)| name.ends_with(wanted));
+            found.map_or("", |(_, value)| value.as_str())
+        };
+        let flavor = Flavor::of(setting("version"));
+        // The one name is MariaDB's before 11.1, the other MySQL's; both end alike.
+        let isolation = IsolationLevel::named(setting("_isolation"));
+        let isolation = isolation.unwrap_or(IsolationLevel::RepeatableRead);
+        let modes = setting("sql_mode");
+        let strict = modes.contains("STRICT_TRANS_TABLES") || modes.contains("STRICT_ALL_TABLES");
+        let (version, language) = (
+            setting("version").to_owned(),
+            setting("lc_messages").to_owned(),
+        );
+        let counts_found_rows = counts_found_rows(self);
+        let mut warnings = vec![];
+        if counts_found_rows == Some(false) {
+            warnings.push(Warning::ChangedRowsCounted);
+        }
+        if !strict {
+            warnings.push(Warning::NotStrict);
+        }
+        if isolation == IsolationLevel::ReadUncommitted {
+            warnings.push(Warning::ReadsUncommitted);
+        }
+        if let Some(minimum) = flavor.too_old_for() {
+            warnings.push(Warning::OldServer { minimum });
+        }
+        Ok(Checkup {
+            server: flavor.name,
+            version,
+            isolation,
+            language,
+            counts_found_rows,
+            skip_locked: flavor.skip_locked(),
+            returning: false,
+            strict,
+            warnings,
+        })
+    }
+}
+
+/// Tried on a temporary table, since nothing tells the flag of the connection. `None` where the account may not make one.
+fn counts_found_rows(conn: &mut MysqlConnection) -> Option<bool> {
+    conn.batch_execute("CREATE TEMPORARY TABLE occ_checkup AS SELECT 1 AS n")
+        .ok()?;
+    let same = diesel::sql_query("UPDATE occ_checkup SET n = 1").execute(conn);
+    conn.batch_execute("DROP TEMPORARY TABLE occ_checkup")
+        .ok()?;
+    Some(same.ok()? == 1)
 }
 
 /// Several statements as one. <https://mariadb.com/kb/en/begin-end/>
@@ -146,25 +205,6 @@ impl QueryFragment<Mysql> for Compound<'_> {
         out.push_sql("BEGIN NOT ATOMIC ");
         out.push_sql(self.0);
         out.push_sql("; END");
-        Ok(())
-    }
-}
-
-/// The failures of the last statement.
-#[derive(QueryId)]
-struct ShowErrors;
-
-/// Level, number, message.
-type Columns = (Text, Unsigned<Integer>, Text);
-type Shown = (String, u32, String);
-
-impl Query for ShowErrors {
-    type SqlType = Columns;
-}
-
-impl QueryFragment<Mysql> for ShowErrors {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Mysql>) -> QueryResult<()> {
-        out.push_sql("SHOW ERRORS");
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! A pooled connection is the connection in it.
 
-use super::{Bundle, Driver};
+use super::{Bundle, Checkup, Driver};
 use crate::error::Error;
 use diesel::r2d2::{ManageConnection, PooledConnection, R2D2Connection};
 use diesel::result::{Error as DieselError, QueryResult};
@@ -32,6 +32,10 @@ where
 
     fn current_read(&mut self) -> QueryResult<Option<&'static str>> {
         (**self).current_read()
+    }
+
+    fn examine(&mut self) -> QueryResult<Checkup> {
+        (**self).examine()
     }
 
     fn note(&mut self, error: &Error) {

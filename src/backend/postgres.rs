@@ -1,8 +1,11 @@
 //! PostgreSQL.
 
-use super::{Begin, Dialect, Driver, Returning, Server};
+use super::ask::ask_one;
+use super::{Begin, Checkup, Dialect, Driver, IsolationLevel, Returning, Server, Warning};
 use crate::fault;
 use diesel::pg::{Pg, PgConnection, PgQueryBuilder};
+use diesel::result::QueryResult;
+use diesel::sql_types::{Integer, Text};
 use std::borrow::Cow;
 
 static POSTGRES: Server = Server {
@@ -56,5 +59,73 @@ impl Dialect for Pg {
 impl Driver for PgConnection {
     fn backend(&mut self) -> Pg {
         Pg
+    }
+
+    fn examine(&mut self) -> QueryResult<Checkup> {
+        let (version, number, language, isolation): (String, i32, String, String) = ask_one::<
+            (Text, Integer, Text, Text),
+            _,
+            _,
+        >(
+            self,
+            "SELECT current_setting('server_version'), current_setting('server_version_num')::integer, \
+                 current_setting('lc_messages'), current_setting('default_transaction_isolation')",
+        )?;
+        let mut warnings = vec![];
+        if !is_understood(&language) {
+            let language = language.clone();
+            warnings.push(Warning::Language { language });
+        }
+        if number < 110_000 {
+            let minimum = "PostgreSQL 11";
+            warnings.push(Warning::OldServer { minimum });
+        }
+        Ok(Checkup {
+            server: POSTGRES.name,
+            version,
+            isolation: IsolationLevel::named(&isolation).unwrap_or(IsolationLevel::ReadCommitted),
+            language,
+            counts_found_rows: Some(true),
+            skip_locked: number >= 90_500,
+            returning: true,
+            strict: true,
+            warnings,
+        })
+    }
+}
+
+/// Whether the fault table has the server's words in this language. An empty setting is that of the server's environment,
+/// which the server does not tell; initdb writes one in.
+fn is_understood(language: &str) -> bool {
+    let language = language.to_ascii_lowercase();
+    matches!(language.as_str(), "c" | "posix" | "c.utf-8" | "c.utf8")
+        || ["en", "fr"].iter().any(|known| {
+            language
+                .strip_prefix(known)
+                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_understood;
+
+    #[test]
+    fn english_and_french_are_understood_and_no_other_language() {
+        for language in [
+            "C",
+            "POSIX",
+            "C.UTF-8",
+            "C.utf8",
+            "en_US.UTF-8",
+            "en",
+            "fr_FR.UTF-8",
+            "fr",
+        ] {
+            assert!(is_understood(language), "{language}");
+        }
+        for language in ["de_DE.UTF-8", "frp", "eno", "ja_JP", "", "pt_BR.utf8"] {
+            assert!(!is_understood(language), "{language}");
+        }
     }
 }

@@ -4,13 +4,12 @@ mod setup;
 
 pub use setup::{Journal, Setup, Synchronous};
 
-use super::{Begin, Bundle, Dialect, Driver, IsolationLevel, Returning, Server};
+use super::ask::ask_one;
+use super::{Begin, Bundle, Checkup, Dialect, Driver, IsolationLevel, Returning, Server, Warning};
 use crate::fault;
-use diesel::connection::{LoadConnection, SimpleConnection};
-use diesel::deserialize::FromSqlRow;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::connection::SimpleConnection;
 use diesel::result::{Error as DieselError, QueryResult};
-use diesel::sql_types::Integer;
+use diesel::sql_types::{Integer, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection, SqliteQueryBuilder};
 use std::borrow::Cow;
 
@@ -65,6 +64,28 @@ impl Driver for SqliteConnection {
         Sqlite
     }
 
+    fn examine(&mut self) -> QueryResult<Checkup> {
+        let version: String = ask_one::<Text, _, _>(self, "SELECT sqlite_version()")?;
+        let returning = has_returning(&version);
+        let mut warnings = vec![];
+        if !returning {
+            let minimum = "SQLite 3.35";
+            warnings.push(Warning::OldServer { minimum });
+        }
+        Ok(Checkup {
+            server: SQLITE.name,
+            version,
+            isolation: IsolationLevel::Serializable,
+            language: "en".to_owned(),
+            counts_found_rows: Some(true),
+            skip_locked: false,
+            returning,
+            // https://www.sqlite.org/flextypegood.html: a value of another type is stored as it is.
+            strict: false,
+            warnings,
+        })
+    }
+
     /// The busy handler is off for BEGIN: it sleeps ever longer, and of eight writers the first ones starve. What the
     /// connection was set to holds again afterwards, whatever BEGIN said.
     fn begin(
@@ -82,6 +103,13 @@ impl Driver for SqliteConnection {
         handler.back_on()?;
         result.map(|()| Bundle::Batch)
     }
+}
+
+/// `RETURNING` came with 3.35. <https://www.sqlite.org/lang_returning.html>
+fn has_returning(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    (next(), next()) >= (3_u32, 35)
 }
 
 /// A connection without its busy handler.
@@ -123,23 +151,5 @@ impl Drop for BusyHandlerOff<'_> {
 
 /// How long the busy handler of the connection waits, in milliseconds.
 fn busy_timeout(conn: &mut SqliteConnection) -> QueryResult<i32> {
-    let mut rows = LoadConnection::load(conn, BusyTimeout)?;
-    let Some(row) = rows.next() else { return Ok(0) };
-    <i32 as FromSqlRow<Integer, Sqlite>>::build_from_row(&row?)
-        .map_err(DieselError::DeserializationError)
-}
-
-/// `PRAGMA busy_timeout`, prepared once a connection.
-#[derive(QueryId)]
-struct BusyTimeout;
-
-impl Query for BusyTimeout {
-    type SqlType = Integer;
-}
-
-impl QueryFragment<Sqlite> for BusyTimeout {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        out.push_sql("PRAGMA busy_timeout");
-        Ok(())
-    }
+    ask_one::<Integer, _, _>(conn, "PRAGMA busy_timeout")
 }

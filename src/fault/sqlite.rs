@@ -16,12 +16,28 @@ pub(crate) const TABLE: &[Row] = &[
     Row::statement("SQLITE_FULL", &["database or disk is full"], Fault::Storage),
     Row::statement("SQLITE_IOERR", &["disk I/O error"], Fault::Storage).unknown_at_commit(),
     Row::statement("SQLITE_NOMEM", &["out of memory"], Fault::Storage),
-    Row::statement("SQLITE_CORRUPT", &["database disk image is malformed"], Fault::Storage),
-    Row::statement("SQLITE_CANTOPEN", &["unable to open database file"], Fault::Storage),
+    Row::statement(
+        "SQLITE_CORRUPT",
+        &["database disk image is malformed"],
+        Fault::Storage,
+    ),
+    Row::statement(
+        "SQLITE_CANTOPEN",
+        &["unable to open database file"],
+        Fault::Storage,
+    ),
     Row::statement("SQLITE_NOTADB", &["file is not a database"], Fault::Storage),
     Row::statement("SQLITE_INTERRUPT", &["interrupted"], Fault::Permanent),
-    Row::statement("SQLITE_ABORT_ROLLBACK", &["abort due to ROLLBACK"], Fault::Permanent),
-    Row::statement("SQLITE_READONLY", &["attempt to write a readonly database"], Fault::Permanent),
+    Row::statement(
+        "SQLITE_ABORT_ROLLBACK",
+        &["abort due to ROLLBACK"],
+        Fault::Permanent,
+    ),
+    Row::statement(
+        "SQLITE_READONLY",
+        &["attempt to write a readonly database"],
+        Fault::Permanent,
+    ),
 ];
 
 #[cfg(test)]

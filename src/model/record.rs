@@ -30,11 +30,7 @@ use crate::error::Result;
 pub trait Record<DB: Dialect>: Load<DB> {
     /// Writes every field under the check of `aim`; answers the affected rows.
     #[doc(hidden)]
-    fn write<C: Driver<Backend = DB>>(
-        &self,
-        conn: &mut C,
-        aim: Aim<'_, Self>,
-    ) -> Result<usize>;
+    fn write<C: Driver<Backend = DB>>(&self, conn: &mut C, aim: Aim<'_, Self>) -> Result<usize>;
 
     /// Moves the version alone.
     #[doc(hidden)]

@@ -81,7 +81,9 @@ where
     }
 
     fn delete<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> Result<usize> {
-        write(conn, |conn| conn.execute_returning_count(&shape::delete(aim)))
+        write(conn, |conn| {
+            conn.execute_returning_count(&shape::delete(aim))
+        })
     }
 
     fn states<C, G>(

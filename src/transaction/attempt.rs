@@ -127,7 +127,10 @@ fn over<T, E: From<Error>>(ended: Ended, state: TxState) -> (Result<T, E>, Seen)
         Ended::By(fault) => Some(fault),
         Ended::Unaccounted => None,
     };
-    let seen = Seen { fault, ..state.seen };
+    let seen = Seen {
+        fault,
+        ..state.seen
+    };
     (Err(error.into()), seen)
 }
 

@@ -124,7 +124,11 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>, bundle: Bundle) -> 
                 fault: verdict.fault,
                 source: error,
             };
-            return refuse(conn, bundle, Refused::finally(Error::OutcomeUnknown(unknown)));
+            return refuse(
+                conn,
+                bundle,
+                Refused::finally(Error::OutcomeUnknown(unknown)),
+            );
         }
         if matches!(&error, DieselError::DatabaseError(_, information) if information.message().contains(GUARD))
         {

@@ -109,7 +109,10 @@ impl TxState {
 
     /// Whether a plain read shows what is committed, whatever the transaction has read before.
     pub(super) fn reads_what_is_committed(&self) -> bool {
-        self.isolation == Some(IsolationLevel::ReadCommitted)
+        matches!(
+            self.isolation,
+            Some(IsolationLevel::ReadCommitted | IsolationLevel::ReadUncommitted)
+        )
     }
 
     /// A statement is about to be sent that may end the transaction: the database is asked before the next one.
@@ -129,9 +132,17 @@ impl TxState {
             self.ended = Some(Ended::By(fault));
             self.first = Some(Arc::new(copy(error)));
         }
-        let aborted = self.server.any_error_aborts && matches!(error, DieselError::DatabaseError(..));
-        if (aborted || verdict.loses_its_statement) && self.ended.is_none() && self.spoiled.is_none() {
-            self.spoiled = Some(Spoiled { fault, depth, aborted });
+        let aborted =
+            self.server.any_error_aborts && matches!(error, DieselError::DatabaseError(..));
+        if (aborted || verdict.loses_its_statement)
+            && self.ended.is_none()
+            && self.spoiled.is_none()
+        {
+            self.spoiled = Some(Spoiled {
+                fault,
+                depth,
+                aborted,
+            });
             self.first = Some(Arc::new(copy(error)));
         }
         if self.server.only_outside.is_some() && self.suspect != Some(Suspect::Statement) {
@@ -145,7 +156,11 @@ impl TxState {
         if verdict.is_none() {
             self.unasked = Some((copy(error), depth));
         }
-        self.see(error, verdict.unwrap_or(Verdict::goes_on(Fault::Permanent)), depth);
+        self.see(
+            error,
+            verdict.unwrap_or(Verdict::goes_on(Fault::Permanent)),
+            depth,
+        );
     }
 
     /// A statement has succeeded: the server does not refuse everything, so a savepoint was gone back to.
@@ -207,9 +222,11 @@ impl TxState {
     /// What a statement is answered with that was sent although the server refuses everything.
     pub(super) fn instead_of(&self, error: DieselError) -> DieselError {
         match self.spoiled {
-            Some(Spoiled { fault, aborted: true, .. }) => {
-                DieselError::QueryBuilderError(Box::new(self.poisoned(fault)))
-            }
+            Some(Spoiled {
+                fault,
+                aborted: true,
+                ..
+            }) => DieselError::QueryBuilderError(Box::new(self.poisoned(fault))),
             _ => error,
         }
     }

@@ -3,7 +3,7 @@
 
 use super::seen::{Ended, Suspect, TxState};
 use super::tx_connection::TxManager;
-use crate::backend::{Bundle, Driver, depth, diagnose};
+use crate::backend::{Bundle, Checkup, Driver, depth, diagnose};
 use crate::error::{Error, Result};
 use crate::fault::Fault;
 use diesel::connection::TransactionManager;
@@ -204,11 +204,7 @@ impl<C: Driver> Driver for Tx<'_, C> {
         self.conn.backend()
     }
 
-    fn begin(
-        &mut self,
-        _: &str,
-        _: &mut dyn FnMut(&DieselError) -> bool,
-    ) -> QueryResult<Bundle> {
+    fn begin(&mut self, _: &str, _: &mut dyn FnMut(&DieselError) -> bool) -> QueryResult<Bundle> {
         Err(DieselError::AlreadyInTransaction)
     }
 
@@ -221,6 +217,10 @@ impl<C: Driver> Driver for Tx<'_, C> {
             true => Ok(None),
             false => self.conn.current_read(),
         }
+    }
+
+    fn examine(&mut self) -> QueryResult<Checkup> {
+        self.watched(C::examine)
     }
 
     fn note(&mut self, error: &Error) {

@@ -27,7 +27,11 @@ impl<C: Driver> Tx<'_, C> {
     {
         let ours = TypeId::of::<T::QueryId>() == TypeId::of::<Own>();
         let asked = !self.state.server.ending_words.is_empty();
-        if !asked || ours || T::HAS_STATIC_QUERY_ID || !std::any::type_name::<T>().contains("SqlQuery") {
+        if !asked
+            || ours
+            || T::HAS_STATIC_QUERY_ID
+            || !std::any::type_name::<T>().contains("SqlQuery")
+        {
             return Ok(false);
         }
         let backend = self.conn.backend();

@@ -82,11 +82,14 @@ impl TestServer for PgConnection {
     fn place() -> (String, Box<dyn Anything + Send + Sync>) {
         let (server, name) = (server_url("OCC_TEST_POSTGRES_URL"), a_name());
         let mut conn = PgConnection::establish(&server).unwrap();
-        conn.batch_execute(&format!("CREATE SCHEMA {name}")).unwrap();
+        conn.batch_execute(&format!("CREATE SCHEMA {name}"))
+            .unwrap();
         let join = if server.contains('?') { '&' } else { '?' };
         let url = format!("{server}{join}options=-csearch_path%3D{name}%20-clock_timeout%3D20s");
         let gone = OnDrop(Mutex::new(Some(Box::new(move || {
-            conn.batch_execute(&format!("SET client_min_messages = error; DROP SCHEMA {name} CASCADE"))
+            conn.batch_execute(&format!(
+                "SET client_min_messages = error; DROP SCHEMA {name} CASCADE"
+            ))
         }))));
         (url, Box::new(gone))
     }
@@ -107,7 +110,8 @@ impl TestServer for MysqlConnection {
     fn place() -> (String, Box<dyn Anything + Send + Sync>) {
         let (server, name) = (server_url("OCC_TEST_MYSQL_URL"), a_name());
         let mut conn = MysqlConnection::establish(&server).unwrap();
-        conn.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+        conn.batch_execute(&format!("CREATE DATABASE {name}"))
+            .unwrap();
         let (host, _) = server.rsplit_once('/').unwrap();
         let url = format!("{host}/{name}");
         let gone = OnDrop(Mutex::new(Some(Box::new(move || {
@@ -118,7 +122,8 @@ impl TestServer for MysqlConnection {
 
     fn open(url: &str) -> Self {
         let mut conn = MysqlConnection::establish(url).unwrap();
-        conn.batch_execute("SET innodb_lock_wait_timeout = 20").unwrap();
+        conn.batch_execute("SET innodb_lock_wait_timeout = 20")
+            .unwrap();
         conn
     }
 
