@@ -95,45 +95,44 @@ mod only_on_sqlite {
     }
 }
 
-// A COMMIT without an answer was sent again. On SQLite: tests/outcome_unknown.rs makes one for real; here, that no wrapping
-// turns it into something to run again.
-#[test]
-fn case_faults_17_an_unknown_outcome_is_never_a_reason_to_run_again() {
-    let bed = sqlite_bare();
-    let mut conn = bed.connect();
-    let mut ended = None;
-    let mut runs = 0;
-    let result = conn.transact(&Retry::default(), |tx| -> Result<(), App> {
-        runs += 1;
-        tx.batch_execute("COMMIT")?;
-        tx.touch(Product::at(42, 7))
-            .inspect_err(|error| ended = Some(Fault::of(error)))?;
-        Ok(())
-    });
-    assert!(
-        matches!(result, Err(App::Occ(Error::TransactionEnded(_)))),
-        "{result:?}"
-    );
-    assert_eq!((runs, ended), (1, Some(Fault::Permanent)));
+on_every_server! {
+    // A COMMIT without an answer was sent again. On SQLite: tests/outcome_unknown.rs makes one for real; here, that no wrapping
+    // turns it into something to run again.
+    fn case_faults_17_an_unknown_outcome_is_never_a_reason_to_run_again(bed) {
+        let mut conn = bed.connect();
+        let mut ended = None;
+        let mut runs = 0;
+        let result = conn.transact(&Retry::default(), |tx| -> Result<(), App> {
+            runs += 1;
+            tx.batch_execute("COMMIT")?;
+            tx.touch(Product::at(42, 7))
+                .inspect_err(|error| ended = Some(Fault::of(error)))?;
+            Ok(())
+        });
+        assert!(
+            matches!(result, Err(App::Occ(Error::TransactionEnded(_)))),
+            "{result:?}"
+        );
+        assert_eq!((runs, ended), (1, Some(Fault::Permanent)));
+    }
+
+    // Work that asks its own pool for a second connection waited for itself.
+    fn case_faults_29_a_pool_that_has_no_second_connection_is_an_error_in_time(bed) {
+        let pool = bed.pool(1);
+        let started = std::time::Instant::now();
+        let policy = Retry::default().deadline(Duration::from_millis(30));
+        let result = retry_on(&pool, &policy, |_| -> Result<(), App> {
+            retry_on(&pool, &policy, |tx| -> Result<(), App> {
+                tx.touch(Product::at(42, 7))?;
+                Ok(())
+            })
+        });
+        assert!(
+            matches!(result, Err(App::Occ(Error::Pool(_)))),
+            "{result:?}"
+        );
+        // Generous: the pool's own patience is 30 s.
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
 }
 
-// Work that asks its own pool for a second connection waited for itself.
-#[test]
-fn case_faults_29_a_pool_that_has_no_second_connection_is_an_error_in_time() {
-    let bed = sqlite_bare();
-    let pool = bed.pool(1);
-    let started = std::time::Instant::now();
-    let policy = Retry::default().deadline(Duration::from_millis(30));
-    let result = retry_on(&pool, &policy, |_| -> Result<(), App> {
-        retry_on(&pool, &policy, |tx| -> Result<(), App> {
-            tx.touch(Product::at(42, 7))?;
-            Ok(())
-        })
-    });
-    assert!(
-        matches!(result, Err(App::Occ(Error::Pool(_)))),
-        "{result:?}"
-    );
-    // Generous: the pool's own patience is 30 s.
-    assert!(started.elapsed() < Duration::from_secs(10));
-}

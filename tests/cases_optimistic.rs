@@ -360,34 +360,34 @@ mod only_on_sqlite {
     }
 }
 
-// Thirty-two writers, one row, and a policy with a budget: all succeed or give up in an orderly way.
-#[test]
-fn case_optimistic_r9_thirty_two_threads_all_succeed_or_are_exhausted() {
-    let bed = sqlite_bare();
-    let done = Arc::new(Mutex::new((0, 0)));
-    let workers: Vec<_> = (0..32)
-        .map(|_| {
-            let (mut conn, done) = (bed.connect(), done.clone());
-            std::thread::spawn(move || {
-                match conn.modify(42, Mode::optimistic(), |product: &mut Product| {
-                    product.stock -= 1
-                }) {
-                    Ok(_) => done.lock().unwrap().0 += 1,
-                    Err(Error::RetriesExhausted(_) | Error::LockTimeout(_)) => {
-                        done.lock().unwrap().1 += 1
+on_every_server! {
+    // Thirty-two writers, one row, and a policy with a budget: all succeed or give up in an orderly way.
+    fn case_optimistic_r9_thirty_two_threads_all_succeed_or_are_exhausted(bed) {
+        let done = Arc::new(Mutex::new((0, 0)));
+        let workers: Vec<_> = (0..32)
+            .map(|_| {
+                let (mut conn, done) = (bed.connect(), done.clone());
+                std::thread::spawn(move || {
+                    match conn.modify(42, Mode::optimistic(), |product: &mut Product| {
+                        product.stock -= 1
+                    }) {
+                        Ok(_) => done.lock().unwrap().0 += 1,
+                        Err(Error::RetriesExhausted(_) | Error::LockTimeout(_)) => {
+                            done.lock().unwrap().1 += 1
+                        }
+                        Err(error) => panic!("{error:?}"),
                     }
-                    Err(error) => panic!("{error:?}"),
-                }
+                })
             })
-        })
-        .collect();
-    for worker in workers {
-        worker.join().unwrap();
+            .collect();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        let (succeeded, exhausted) = *done.lock().unwrap();
+        assert_eq!(succeeded + exhausted, 32);
+        assert_eq!(
+            bed.connect().fetch::<Product>(42).unwrap().stock,
+            50 - succeeded
+        );
     }
-    let (succeeded, exhausted) = *done.lock().unwrap();
-    assert_eq!(succeeded + exhausted, 32);
-    assert_eq!(
-        bed.connect().fetch::<Product>(42).unwrap().stock,
-        50 - succeeded
-    );
 }

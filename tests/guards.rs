@@ -519,25 +519,66 @@ mod only_on_sqlite {
     }
 }
 
-#[test]
-fn row_r7_a_broken_connection_that_was_swallowed_is_replaced_too() {
-    let bed = sqlite_bare();
-    let pool = bed.pool(1);
-    let mut runs = 0;
-    retry_on(
-        &pool,
-        &Retry::default().timer(FakeTimer::new(0.0)),
-        |tx| -> Result<(), App> {
+on_every_server! {
+    fn row_r7_a_broken_connection_that_was_swallowed_is_replaced_too(bed) {
+        let pool = bed.pool(1);
+        let mut runs = 0;
+        retry_on(
+            &pool,
+            &Retry::default().timer(FakeTimer::new(0.0)),
+            |tx| -> Result<(), App> {
+                runs += 1;
+                if runs == 1 {
+                    break_it(tx.conn()?);
+                    assert!(tx.touch(Product::at(42, 7)).is_err());
+                }
+                Ok(())
+            },
+        )
+        .unwrap();
+        assert_eq!(runs, 2);
+    }
+
+    fn row_r7_the_pool_is_asked_no_longer_than_the_deadline(bed) {
+        let pool = bed.pool(1);
+        let _held = pool.get().unwrap();
+        let started = std::time::Instant::now();
+        let result = retry_on(
+            &pool,
+            &Retry::default().deadline(Duration::from_millis(30)),
+            |tx| tx.touch(Product::at(42, 7)),
+        );
+        assert!(matches!(result, Err(Error::Pool(_))), "{result:?}");
+        assert!(
+            started.elapsed() < Duration::from_secs(5),
+            "the pool's own patience is 30 s"
+        );
+    }
+
+    fn row_o2_a_save_whose_sql_varies_is_not_mistaken_for_another(bed) {
+        let conn = &mut bed.connect();
+        for stock in [3, 9, 4] {
+            let row = conn.fetch::<Spelled>(42).unwrap();
+            conn.save(&Spelled { stock, ..row }).unwrap();
+            assert_eq!(conn.fetch::<Product>(42).unwrap().stock, stock);
+        }
+    }
+
+    fn row_r3_on_a_pool_in_a_test_transaction_the_closure_runs_once(bed) {
+        let pool = bed.pool(1);
+        pool.get().unwrap().begin_test_transaction().unwrap();
+        let mut runs = 0;
+        let result = retry_on(&pool, &Retry::default(), |tx| -> Result<(), App> {
             runs += 1;
-            if runs == 1 {
-                break_it(tx.conn()?);
-                assert!(tx.touch(Product::at(42, 7)).is_err());
-            }
+            tx.touch(Product::at(42, 1))?;
             Ok(())
-        },
-    )
-    .unwrap();
-    assert_eq!(runs, 2);
+        });
+        assert!(
+            matches!(result, Err(App::Occ(Error::Conflict(_)))),
+            "{result:?}"
+        );
+        assert_eq!(runs, 1);
+    }
 }
 
 #[test]
@@ -566,24 +607,6 @@ fn row_o4_what_a_server_quotes_is_in_no_debug() {
     ] {
         assert!(!format!("{:?}", Error::Database(inner)).contains("ann"));
     }
-}
-
-#[test]
-fn row_r7_the_pool_is_asked_no_longer_than_the_deadline() {
-    let bed = sqlite_bare();
-    let pool = bed.pool(1);
-    let _held = pool.get().unwrap();
-    let started = std::time::Instant::now();
-    let result = retry_on(
-        &pool,
-        &Retry::default().deadline(Duration::from_millis(30)),
-        |tx| tx.touch(Product::at(42, 7)),
-    );
-    assert!(matches!(result, Err(Error::Pool(_))), "{result:?}");
-    assert!(
-        started.elapsed() < Duration::from_secs(5),
-        "the pool's own patience is 30 s"
-    );
 }
 
 /// A COMMIT that nobody can see coming.
@@ -692,35 +715,6 @@ mod with_columns_in_scope {
             "{smuggled:?}"
         );
     }
-}
-
-#[test]
-fn row_o2_a_save_whose_sql_varies_is_not_mistaken_for_another() {
-    let bed = sqlite_bare();
-    let conn = &mut bed.connect();
-    for stock in [3, 9, 4] {
-        let row = conn.fetch::<Spelled>(42).unwrap();
-        conn.save(&Spelled { stock, ..row }).unwrap();
-        assert_eq!(conn.fetch::<Product>(42).unwrap().stock, stock);
-    }
-}
-
-#[test]
-fn row_r3_on_a_pool_in_a_test_transaction_the_closure_runs_once() {
-    let bed = sqlite_bare();
-    let pool = bed.pool(1);
-    pool.get().unwrap().begin_test_transaction().unwrap();
-    let mut runs = 0;
-    let result = retry_on(&pool, &Retry::default(), |tx| -> Result<(), App> {
-        runs += 1;
-        tx.touch(Product::at(42, 1))?;
-        Ok(())
-    });
-    assert!(
-        matches!(result, Err(App::Occ(Error::Conflict(_)))),
-        "{result:?}"
-    );
-    assert_eq!(runs, 1);
 }
 
 diesel::table! { odd (id) { id -> Integer, #[sql_name = "ver`sion"] version -> Integer, } }
