@@ -135,4 +135,3 @@ on_every_server! {
         assert!(started.elapsed() < Duration::from_secs(10));
     }
 }
-

@@ -152,7 +152,6 @@ on_every_server! {
     }
 }
 
-
 fn a_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish()

@@ -1,6 +1,6 @@
 //! MySQL and MariaDB.
 
-use super::ask::ask;
+use super::ask::{ask, ask_one};
 use super::flavor::Flavor;
 use super::{Begin, Bundle, Checkup, Dialect, Driver, IsolationLevel, Reread, Server, Warning};
 use crate::fault::{self, look_up};
@@ -9,7 +9,7 @@ use diesel::connection::{Connection, SimpleConnection};
 use diesel::mysql::{Mysql, MysqlConnection, MysqlQueryBuilder};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
-use diesel::sql_types::{Integer, Text, Unsigned};
+use diesel::sql_types::{BigInt, Nullable, Text};
 use std::borrow::Cow;
 
 static MYSQL: Server = Server {
@@ -123,15 +123,24 @@ impl Driver for MysqlConnection {
         }
     }
 
-    /// `SHOW ERRORS` is about the statement before it, and does not count as one itself. It shows level, number and message.
-    /// <https://mariadb.com/kb/en/show-errors/>
+    /// The last condition of the statement before is its failure; those in front of it are warnings. By batch, since MySQL
+    /// cannot prepare it. <https://mariadb.com/kb/en/get-diagnostics/>
     fn number_of(&mut self, message: &str) -> Option<u32> {
-        type Columns = (Text, Unsigned<Integer>, Text);
-        let shown: Vec<(String, u32, String)> = ask::<Columns, _, _>(self, "SHOW ERRORS").ok()?;
-        shown
-            .into_iter()
-            .find(|(_, _, text)| text == message)
-            .map(|(_, number, _)| number)
+        self.batch_execute(
+            "GET DIAGNOSTICS @occ_last = NUMBER; \
+             GET DIAGNOSTICS CONDITION @occ_last @occ_number = MYSQL_ERRNO, @occ_text = MESSAGE_TEXT",
+        )
+        .ok()?;
+        let answer = ask_one::<(Nullable<BigInt>, Nullable<Text>), _, _>(
+            self,
+            "SELECT CAST(@occ_number AS SIGNED), CAST(@occ_text AS CHAR)",
+        );
+        let (number, text): (Option<i64>, Option<String>) = answer.ok()?;
+        // Something else, if what failed was not the server.
+        number
+            .filter(|_| text.as_deref() == Some(message))?
+            .try_into()
+            .ok()
     }
 
     fn examine(&mut self) -> QueryResult<Checkup> {
