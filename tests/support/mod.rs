@@ -9,6 +9,8 @@
 pub mod bed;
 pub mod fake_timer;
 pub mod log;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub mod proxy;
 pub mod schema;
 
 pub use bed::*;

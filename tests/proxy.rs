@@ -1,0 +1,2 @@
+#![cfg(any(feature = "postgres", feature = "mysql"))]
+mod support;
