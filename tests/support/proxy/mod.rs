@@ -18,6 +18,7 @@
 mod fault;
 mod journal;
 mod link;
+mod source;
 mod url;
 mod wire;
 

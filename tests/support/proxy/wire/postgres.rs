@@ -16,6 +16,7 @@ pub struct Postgres {
     statements: HashMap<String, String>,
     portals: HashMap<String, String>,
     asked: u64,
+    asked_by_sync: bool,
     answered: u64,
 }
 
@@ -44,7 +45,8 @@ impl Wire for Postgres {
         let number = self.answered + 1;
         // ReadyForQuery, or CopyInResponse: the server reads on before it says anything else.
         let last = matches!(bytes[0], b'Z' | b'G');
-        if bytes[0] == b'Z' {
+        // While the server reads a COPY it leaves Sync out, and answers the next one.
+        if bytes[0] == b'Z' || last && self.asked_by_sync {
             self.answered = number;
         }
         Some(Answer {
@@ -82,6 +84,7 @@ impl Postgres {
         let mut unit = std::mem::take(&mut self.unit);
         if matches!(kind, b'Q' | b'S' | b'F') {
             self.asked += 1;
+            self.asked_by_sync = kind == b'S';
         }
         unit.number = self.asked;
         unit.waits = self.answered > 0 && !matches!(kind, b'X' | b'd' | b'p');

@@ -1,2 +1,0 @@
-#![cfg(any(feature = "postgres", feature = "mysql"))]
-mod support;
