@@ -62,10 +62,11 @@ pub enum Error {
     /// The policy's attempts or its time are used up; every attempt was rolled back.
     #[error("gave up trying")]
     RetriesExhausted(#[source] RetriesExhausted),
-    /// COMMIT was sent and its answer never came: the work may be stored or not. Never retried.
-    #[error("it is not known whether the transaction was committed")]
+    /// COMMIT, or a write outside a transaction, was sent and its answer never came: the work may be stored or not. Never
+    /// retried.
+    #[error("it is not known whether the work was committed")]
     OutcomeUnknown(#[source] OutcomeUnknown),
-    /// An earlier error has ended this transaction. The statement was not sent; everything is rolled back.
+    /// An earlier error has ended this transaction, or stands in the way of its COMMIT. Everything is rolled back.
     #[error("the transaction has already failed")]
     Poisoned(#[source] Poisoned),
     /// The transaction was over before its closure was: a COMMIT, a ROLLBACK or a schema change was sent as SQL inside.

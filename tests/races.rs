@@ -152,6 +152,27 @@ on_every_server! {
     }
 }
 
+mod where_isolation_can_be_chosen {
+    use super::*;
+    use diesel_occ::{IsolationLevel, TxOptions};
+
+    on_every_server! {
+        of postgres, of mysql;
+
+        // No version is checked here: the server alone keeps the sum right, and what it refuses is run again.
+        fn row_r1_eight_threads_in_serializable_transactions_end_exact(bed) {
+            let serializable = TxOptions::default().isolation(IsolationLevel::Serializable);
+            exact(bed, move |conn| {
+                conn.transact(&serializable, |tx| {
+                    let product = tx.fetch::<Product>(42)?;
+                    tx.unchecked_update(Product::key(42), products::stock.eq(product.stock - 1))?;
+                    Ok(())
+                })
+            });
+        }
+    }
+}
+
 fn a_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish()

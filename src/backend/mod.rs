@@ -19,7 +19,7 @@ pub use begin::{Begin, Bundle, IsolationLevel};
 pub use checkup::{Checkup, Warning, check};
 
 use crate::error::{Error, OutcomeUnknown, Result};
-use crate::fault::{Fault, Row, Verdict, by_number, look_up};
+use crate::fault::{Fault, Row, Verdict, by_number, classify, look_up};
 use begin::BeginSql;
 use diesel::backend::Backend;
 use diesel::connection::{Connection, LoadConnection, TransactionManager};
@@ -166,9 +166,7 @@ pub(crate) fn depth<C: Connection>(conn: &mut C) -> QueryResult<u32> {
     Ok(status.transaction_depth()?.map_or(0, |depth| depth.get()))
 }
 
-/// What a failure means. A server that hides it behind its language is asked: so this comes right behind the failure. A
-/// connection that is gone is marked as broken, so that no pool takes it back; Diesel's own MySQL connection does not
-/// notice.
+/// What a failure means. A server that hides it behind its language is asked: so this comes right behind the failure.
 pub(crate) fn diagnose<C: Driver>(conn: &mut C, error: &DieselError) -> Verdict {
     let faults = conn.server().faults;
     let verdict = look_up(faults, error).or_else(|| match error {
@@ -178,10 +176,16 @@ pub(crate) fn diagnose<C: Driver>(conn: &mut C, error: &DieselError) -> Verdict 
         _ => None,
     });
     let verdict = verdict.unwrap_or(Verdict::goes_on(Fault::Permanent));
+    mark_if_lost(conn, verdict);
+    verdict
+}
+
+/// A connection that is gone is marked as broken, so that no pool takes it back: Diesel's own MySQL connection does not
+/// notice.
+fn mark_if_lost<C: Driver>(conn: &mut C, verdict: Verdict) {
     if verdict.fault == Fault::ConnectionLost {
         C::TransactionManager::transaction_manager_status_mut(conn).set_in_error();
     }
-    verdict
 }
 
 /// Sends a write. Outside a transaction it is its own COMMIT, so that the loss of its answer leaves the outcome unknown.
@@ -209,7 +213,8 @@ pub(crate) fn read<C: Driver, T>(
     read: impl FnOnce(&mut C) -> QueryResult<T>,
 ) -> Result<T> {
     Ok(read(conn).inspect_err(|error| {
-        diagnose(conn, error);
+        let verdict = classify(conn.server().faults, error);
+        mark_if_lost(conn, verdict);
     })?)
 }
 

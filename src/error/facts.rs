@@ -223,14 +223,14 @@ impl std::error::Error for RetriesExhausted {
     }
 }
 
-/// A COMMIT without an answer.
+/// A COMMIT without an answer, or a write without one that is its own COMMIT, since no transaction was open.
 #[derive(thiserror::Error)]
-#[error("{fault} came in place of the answer to COMMIT")]
+#[error("{fault} came in place of the answer")]
 #[non_exhaustive]
 pub struct OutcomeUnknown {
-    /// What happened to COMMIT.
+    /// What happened instead.
     pub fault: Fault,
-    /// The error that Diesel reported for it.
+    /// The error that Diesel reported.
     pub source: diesel::result::Error,
 }
 
@@ -244,15 +244,19 @@ impl fmt::Debug for OutcomeUnknown {
 }
 
 /// A transaction that an earlier error has ended or spoiled.
-#[derive(Clone, thiserror::Error)]
-#[error("spoiled by {fault}; only rolling back is left")]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Poisoned {
     /// What the first error that spoiled it was.
     pub fault: Fault,
     /// That error, as the server said it; `None` where this crate itself ended the transaction.
-    #[source]
     pub source: Option<Arc<diesel::result::Error>>,
+}
+
+impl fmt::Display for Poisoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "spoiled by {}; only rolling back is left", self.fault)
+    }
 }
 
 impl fmt::Debug for Poisoned {
@@ -261,6 +265,13 @@ impl fmt::Debug for Poisoned {
             .field("fault", &self.fault)
             .field("source", &self.source.as_deref().map(Redacted))
             .finish()
+    }
+}
+
+impl std::error::Error for Poisoned {
+    /// Diesel's error itself and not its `Arc`: who looks for one by its type is to find it.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
     }
 }
 

@@ -70,6 +70,10 @@ where
         (Err(error), ended) => {
             let ours = boundary::rollback(conn, bundle).unwrap_or(true);
             // Gone without our ROLLBACK: rolled back for certain only where the server says that it is its own doing.
+            let ended = ended.or_else(|| {
+                let suspect = state.suspect.filter(|_| !ours)?;
+                Some(suspect.verdict())
+            });
             let accounted = ours
                 || matches!(ended, Some(Ended::By(fault)) if fault.is_retryable() || fault == Fault::ConnectionLost);
             let mut seen = state.seen;

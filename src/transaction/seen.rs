@@ -78,7 +78,9 @@ pub(super) enum Ended {
 /// What may have ended a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Suspect {
-    Error(Fault),
+    /// A failure; and whether the server, by its settings, ends a transaction with it.
+    Error { fault: Fault, by_setting: bool },
+    /// A statement of the user's.
     Statement,
 }
 
@@ -87,7 +89,9 @@ impl Suspect {
     /// stored: what a retry might answer is not blamed without being sure.
     pub(super) fn verdict(self) -> Ended {
         match self {
-            Suspect::Error(fault) if !fault.is_retryable() => Ended::By(fault),
+            Suspect::Error { fault, by_setting } if by_setting || !fault.is_retryable() => {
+                Ended::By(fault)
+            }
             _ => Ended::Unaccounted,
         }
     }
@@ -146,7 +150,8 @@ impl TxState {
             self.first = Some(Arc::new(copy(error)));
         }
         if self.server.only_outside.is_some() && self.suspect != Some(Suspect::Statement) {
-            self.suspect = Some(Suspect::Error(verdict.fault));
+            let by_setting = verdict.loses_its_statement;
+            self.suspect = Some(Suspect::Error { fault, by_setting });
         }
     }
 

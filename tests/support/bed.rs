@@ -234,6 +234,11 @@ impl<C: TestServer> Bed<C> {
     pub fn pool(&self, size: u32) -> Pool<ConnectionManager<C>> {
         C::pool(&self.url, size)
     }
+
+    /// A connection and a pool of one by another way to the same database.
+    pub fn by(&self, url: &str) -> (C, Pool<ConnectionManager<C>>) {
+        (C::open(url), C::pool(url, 1))
+    }
 }
 
 /// A set up connection to an SQLite file.
