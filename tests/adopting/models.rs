@@ -9,11 +9,15 @@ pub const BEFORE: &str = "
     CREATE TABLE products (
         id BIGINT PRIMARY KEY NOT NULL, name TEXT NOT NULL, stock INTEGER NOT NULL CHECK (stock >= 0),
         gone BOOLEAN NOT NULL DEFAULT FALSE, category BIGINT,
-        FOREIGN KEY (category) REFERENCES categories (id) ON DELETE SET NULL
+        FOREIGN KEY (category) REFERENCES categories (id) ON DELETE SET NULL ON UPDATE CASCADE
     );
     INSERT INTO categories VALUES (1);
     INSERT INTO products (id, name, stock, category) VALUES (42, 'tea', 50, 1), (43, 'coffee', 5, NULL);
 ";
+
+/// What makes the foreign key write the row of product 42.
+pub const FOREIGN_KEY_ACTIONS: [&str; 2] =
+    ["DELETE FROM categories", "UPDATE categories SET id = 2"];
 
 diesel::table! {
     products (id) {

@@ -2,8 +2,8 @@
 
 #[path = "promises/mod.rs"]
 mod promises;
-#[path = "promises/sqlite_and_postgres.rs"]
-mod sqlite_and_postgres;
+#[path = "promises/seen_by_triggers.rs"]
+mod seen_by_triggers;
 
 mod locks;
 mod special;

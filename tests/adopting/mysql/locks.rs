@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_migrations::MigrationHarness;
 
-/// The file that the table lies in; a rewrite makes a new one.
+/// The file that the table lies in; a rewrite makes a new one. MySQL calls the view `innodb_tables`.
 fn file(conn: &mut Conn) -> i64 {
     diesel::select(sql::<BigInt>(
         "CAST(space AS SIGNED) FROM information_schema.innodb_sys_tables WHERE name = CONCAT(DATABASE(), '/products')",
@@ -51,10 +51,19 @@ fn adopting_the_column_of_a_large_table_is_added_and_dropped_without_a_rewrite()
 
 #[test]
 fn adopting_the_column_is_refused_where_it_would_copy_the_table() {
-    for table in [
-        "ALTER TABLE products ROW_FORMAT = COMPRESSED",
-        "ALTER TABLE products ADD FULLTEXT INDEX (name)",
-        "ALTER TABLE products DROP FOREIGN KEY products_ibfk_1; ALTER TABLE products ENGINE = MyISAM",
+    for (table, instead) in [
+        (
+            "ALTER TABLE products ROW_FORMAT = COMPRESSED",
+            "ALGORITHM=INPLACE, LOCK=NONE",
+        ),
+        (
+            "ALTER TABLE products ADD FULLTEXT INDEX (name)",
+            "ALGORITHM=INPLACE, LOCK=SHARED",
+        ),
+        (
+            "ALTER TABLE products DROP FOREIGN KEY products_ibfk_1; ALTER TABLE products ENGINE = MyISAM",
+            "ALGORITHM=COPY, LOCK=SHARED",
+        ),
     ] {
         let shop = Shop::with(&[]);
         let mut conn = shop.connect();
@@ -70,7 +79,33 @@ fn adopting_the_column_is_refused_where_it_would_copy_the_table() {
         );
         assert_eq!(super::schema(&mut conn), before);
         assert!(conn.has_pending_migration(shop.migrations()).unwrap());
+
+        shop.copy(COLUMN, |text| text.replace("ALGORITHM=INSTANT", instead));
+        shop.migrate();
+        assert_eq!(version(&mut conn, 42), 0);
     }
+}
+
+#[test]
+fn adopting_no_migration_leaves_its_timeout_on_the_connection() {
+    for migrations in [&[COLUMN][..], &[COLUMN, BUMP], &[COLUMN, REQUIRED]] {
+        let shop = Shop::with(&[]);
+        let mut conn = shop.connect();
+        let before = timeout(&mut conn);
+        for migration in migrations {
+            shop.copy(migration, str::to_owned);
+        }
+        conn.run_pending_migrations(shop.migrations()).unwrap();
+        assert_eq!(timeout(&mut conn), before);
+        conn.revert_all_migrations(shop.migrations()).unwrap();
+        assert_eq!(timeout(&mut conn), before);
+    }
+}
+
+fn timeout(conn: &mut Conn) -> i64 {
+    diesel::select(sql::<BigInt>("@@SESSION.lock_wait_timeout"))
+        .get_result(conn)
+        .unwrap()
 }
 
 #[test]

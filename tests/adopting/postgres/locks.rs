@@ -7,7 +7,7 @@ use crate::models::products;
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::MigrationHarness;
 
 /// The file that the table lies in; a rewrite makes a new one.
@@ -90,6 +90,29 @@ fn adopting_a_trigger_is_created_while_others_read_and_gives_up_behind_one_that_
         assert_gave_up(migrate_impatiently(&shop, trigger));
         writer.batch_execute("COMMIT").unwrap();
         migrate_impatiently(&shop, trigger).unwrap();
+
+        let mut conn = shop.connect();
+        let dropped = conn.revert_last_migration(shop.migrations());
+        assert_gave_up(dropped.map(drop).map_err(|error| error.to_string()));
         reader.batch_execute("COMMIT").unwrap();
+        conn.revert_last_migration(shop.migrations()).unwrap();
+    }
+}
+
+#[test]
+fn adopting_no_migration_leaves_its_timeout_on_the_connection() {
+    for migrations in [&[COLUMN][..], &[COLUMN, BUMP], &[COLUMN, REQUIRED]] {
+        let shop = Shop::with(&[]);
+        let mut conn = shop.connect();
+        conn.batch_execute("SET lock_timeout = '7s'").unwrap();
+        for migration in migrations {
+            shop.copy(migration, str::to_owned);
+        }
+        conn.run_pending_migrations(shop.migrations()).unwrap();
+        conn.revert_all_migrations(shop.migrations()).unwrap();
+        let timeout: String = diesel::select(sql::<Text>("current_setting('lock_timeout')"))
+            .get_result(&mut conn)
+            .unwrap();
+        assert_eq!(timeout, "7s");
     }
 }

@@ -4,6 +4,7 @@ use super::super::{ALSO_REFUSED, CANNOT_GROW, THE_BUMP_COMES_FIRST, UPSERT};
 use super::*;
 use crate::expect::{MUST_MOVE, assert_modified, assert_raised};
 use diesel_occ::{Error, Fault};
+use std::time::Duration;
 
 #[test]
 fn adopting_without_a_trigger_a_writer_that_knows_no_version_is_not_noticed() {
@@ -42,6 +43,27 @@ fn adopting_with_the_bump_a_writer_that_knows_no_version_is_noticed() {
         assert_eq!(stock(&mut conn, 42), 20);
         conn.touch(Product::at(42, 1)).unwrap();
     }
+}
+
+#[test]
+fn adopting_with_the_bump_a_save_that_waits_for_such_a_writer_conflicts() {
+    let shop = Shop::with(&[COLUMN, BUMP]);
+    let mut conn = shop.connect();
+    let tea = conn.fetch::<Product>(42).unwrap();
+    let mut prompt = shop.connect();
+    prompt
+        .batch_execute("BEGIN; UPDATE products SET stock = 20 WHERE id = 42")
+        .unwrap();
+    let saved = std::thread::scope(|scope| {
+        let saving = scope.spawn(|| conn.save(&tea));
+        // Long enough for the save to be sent. Were it sent later, it would conflict all the same.
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!saving.is_finished(), "it waits");
+        prompt.batch_execute("COMMIT").unwrap();
+        saving.join().unwrap()
+    });
+    assert_modified(saved, "0", "1");
+    assert_eq!(stock(&mut conn, 42), 20);
 }
 
 #[test]

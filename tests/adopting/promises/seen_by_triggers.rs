@@ -1,10 +1,10 @@
-//! What holds on SQLite and PostgreSQL, where triggers see what foreign keys and other triggers write.
+//! What holds where triggers see what foreign keys and other triggers write: on SQLite and PostgreSQL.
 
 use super::promises::*;
 use super::{COLUMN_IS_NEEDED, Conn, SETTINGS, UPDATED_AT};
 use crate::expect::{MUST_MOVE, assert_modified, assert_raised};
 use crate::folder::{BUMP, COLUMN, REQUIRED};
-use crate::models::{Product, products};
+use crate::models::{FOREIGN_KEY_ACTIONS, Product, products};
 use diesel::connection::{Connection, SimpleConnection};
 use diesel::migration::MigrationSource;
 use diesel::prelude::*;
@@ -13,18 +13,19 @@ use diesel_occ::Error;
 use diesel_occ::prelude::*;
 
 #[test]
-fn adopting_a_foreign_key_that_sets_null_is_a_writer_that_knows_no_version() {
-    let delete = "DELETE FROM categories";
-    let shop = Shop::with(&[COLUMN]);
-    at_a_prompt(&shop, delete).unwrap();
-    assert_eq!(version(&mut shop.connect(), 42), 0);
+fn adopting_a_foreign_key_that_writes_is_a_writer_that_knows_no_version() {
+    for action in FOREIGN_KEY_ACTIONS {
+        let shop = Shop::with(&[COLUMN]);
+        at_a_prompt(&shop, action).unwrap();
+        assert_eq!(version(&mut shop.connect(), 42), 0);
 
-    let shop = Shop::with(&[COLUMN, BUMP]);
-    at_a_prompt(&shop, delete).unwrap();
-    assert_eq!(version(&mut shop.connect(), 42), 1);
+        let shop = Shop::with(&[COLUMN, BUMP]);
+        at_a_prompt(&shop, action).unwrap();
+        assert_eq!(version(&mut shop.connect(), 42), 1);
 
-    let shop = Shop::with(&[COLUMN, REQUIRED]);
-    assert_raised(at_a_prompt(&shop, delete), MUST_MOVE);
+        let shop = Shop::with(&[COLUMN, REQUIRED]);
+        assert_raised(at_a_prompt(&shop, action), MUST_MOVE);
+    }
 }
 
 fn naming_the_columns(text: &str) -> String {
