@@ -56,11 +56,17 @@ fn in_a_transaction(shop: &Shop, statement: &str) -> Conn {
 /// Runs the migration, giving up sooner than the file says.
 fn migrate_impatiently(shop: &Shop, migration: &str) -> Result<(), String> {
     shop.copy(migration, |text| text.replace("'5s'", "'100ms'"));
+    let migrated = patient(shop)
+        .run_pending_migrations(shop.migrations())
+        .map(drop);
+    migrated.map_err(|error| error.to_string())
+}
+
+/// A connection that would wait, but not for ever.
+fn patient(shop: &Shop) -> Conn {
     let mut conn = shop.connect();
-    match conn.run_pending_migrations(shop.migrations()) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(error.to_string()),
-    }
+    conn.batch_execute("SET statement_timeout = '10s'").unwrap();
+    conn
 }
 
 fn assert_gave_up(result: Result<(), String>) {
@@ -91,7 +97,7 @@ fn adopting_a_trigger_is_created_while_others_read_and_gives_up_behind_one_that_
         writer.batch_execute("COMMIT").unwrap();
         migrate_impatiently(&shop, trigger).unwrap();
 
-        let mut conn = shop.connect();
+        let mut conn = patient(&shop);
         let dropped = conn.revert_last_migration(shop.migrations());
         assert_gave_up(dropped.map(drop).map_err(|error| error.to_string()));
         reader.batch_execute("COMMIT").unwrap();
