@@ -70,7 +70,8 @@ pub trait VersionedConnection: Driver + Sized {
     }
 
     /// The row as it is now, whatever version the caller has: what a conflict was lost against. `None` when it is gone. One
-    /// statement.
+    /// statement; inside a transaction on MySQL and MariaDB a locking read, since a plain one would show the transaction's
+    /// snapshot.
     fn current_row<M: Record<Self::Backend>>(
         &mut self,
         row: impl Into<RowVersion<M>>,
@@ -90,9 +91,11 @@ pub trait VersionedConnection: Driver + Sized {
     /// - [`Error::Suppressed`]: the row is at this version, and the database still kept it from being written.
     /// - [`Error::VersionOverflow`] and [`Error::VersionInChanges`], before any SQL.
     /// - [`Error::TooManyRows`]: several rows have this key.
+    /// - [`Error::OutcomeUnknown`]: the connection was lost while the statement was on its way outside a transaction. The row may
+    ///   have been written.
     /// - [`Error::Database`]: the server refused the statement.
     ///
-    /// In none of them has the row been written, but as [`TooManyRows`](crate::error::TooManyRows) says, and where a trigger
+    /// In none of the others has the row been written, but as [`TooManyRows`](crate::error::TooManyRows) says, and where a trigger
     /// of SQLite raises `FAIL`, which keeps what the statement has done so far.
     ///
     /// ```
@@ -247,7 +250,8 @@ pub trait VersionedConnection: Driver + Sized {
     }
 
     /// Checks that the row is still at this version, without writing. True when it was looked at: what must stay true needs
-    /// [`touch`](VersionedConnection::touch), or a lock. One statement.
+    /// [`touch`](VersionedConnection::touch), or a lock. One statement; inside a transaction on MySQL and MariaDB a locking
+    /// read (`LOCK IN SHARE MODE`), since a plain one would look at the transaction's snapshot.
     ///
     /// # Errors
     ///
@@ -460,10 +464,13 @@ pub trait VersionedConnection: Driver + Sized {
     /// untouched when the work is not run again. An `Ok` is committed, and only a commit that the server confirmed is
     /// answered with it.
     ///
-    /// BEGIN and the guard behind it are one round trip, as are the guard's release and COMMIT (MySQL and MariaDB: three
-    /// each). **On SQLite this holds the write lock of the whole database** from the beginning of the closure to its end
-    /// (`BEGIN IMMEDIATE`): keep slow work outside, or use [`modify`](VersionedConnection::modify). Waiting for that lock is
-    /// not an attempt; the policy's deadline bounds it.
+    /// The policy is a [`Retry`], or [`TxOptions`](crate::TxOptions) for another isolation level or access mode.
+    ///
+    /// BEGIN and the guard behind it are one round trip, as are the guard's release and COMMIT; on MySQL, which cannot prepare
+    /// them together, four and three. **On SQLite this holds the write lock of the whole database** from the beginning of
+    /// the closure to its end (`BEGIN IMMEDIATE`): keep slow work outside, or use
+    /// [`modify`](VersionedConnection::modify). Waiting for that lock is not an attempt; the policy's deadline bounds it. No
+    /// deadline interrupts a statement that is on its way.
     ///
     /// Inside an open transaction the closure runs once, behind a savepoint, since running it again would read the same
     /// snapshot: it is for the outermost `transact` to run everything again.
@@ -473,7 +480,10 @@ pub trait VersionedConnection: Driver + Sized {
     /// The closure's own, and by `From`:
     ///
     /// - [`Error::RetriesExhausted`]: every attempt was rolled back. With one attempt, the closure's error instead.
-    /// - [`Error::Poisoned`]: the closure swallowed an error that ended the transaction. Everything is rolled back.
+    /// - [`Error::Poisoned`]: the closure swallowed an error that ended the transaction; on PostgreSQL any failed statement, on
+    ///   MySQL and MariaDB also a statement that did not get its lock in time. Everything is rolled back, and the first error
+    ///   is the source.
+    /// - [`Error::Unsupported`]: the server has not what the options ask, or a transaction is open already. Nothing was sent.
     /// - [`Error::TransactionEnded`]: a COMMIT or ROLLBACK was sent as SQL inside. Parts may be stored. Never run again.
     /// - [`Error::OutcomeUnknown`]: COMMIT's answer did not come. Never run again.
     /// - [`Error::LockTimeout`]: the write lock was not free by the deadline.

@@ -47,6 +47,8 @@
 //! | write generic code over models and connections | [`Record`], [`VersionedConnection`] |
 //! | stay in Diesel's query builder | [`UpdateIf`] |
 //! | say how often and how long | [`Retry`], [`Mode`], [`Timer`], [`Observer`] |
+//! | choose an isolation level, or a read-only transaction | [`TxOptions`] |
+//! | look at a server once, at the start | [`check`] |
 //! | work inside a transaction | [`Tx`] |
 //! | act on what went wrong | [`Error`], [`Conflict`], [`Fault`] |
 //! | set up SQLite | [`sqlite::Setup`] |
@@ -57,7 +59,8 @@
 //! | feature | default | |
 //! |---|---|---|
 //! | `sqlite` | yes | SQLite from 3.35 |
-//! | `postgres`, `mysql` | | PostgreSQL; MySQL and MariaDB. They compile; no test of this version runs on them yet |
+//! | `postgres` | | PostgreSQL from 11 |
+//! | `mysql` | | MariaDB from 10.6; MySQL from 8.0.1, on which no test runs |
 //! | `r2d2` | yes | `retry_on` a pool, [`sqlite::Setup`] as its customizer |
 //! | `backoff` | yes | the ceiling of the delays from the `backoff` crate, which has no maintainer; without it an own schedule of the same shape |
 //! | `tracing` | | an event for each conflict, retry and exhausted policy |

@@ -1,4 +1,5 @@
-//! The guide: one page a task, for five minutes each. Every example is compiled and run.
+//! The guide: one page a task, for five minutes each. Every example is compiled and run, those of a
+//! server on that server.
 //! The reference is at [`VersionedConnection`](crate::VersionedConnection); a page says which of it to use, and why.
 
 #[doc = include_str!("the_lost_update.md")]
@@ -19,3 +20,11 @@ pub mod the_smallest_critical_section {}
 #[cfg(feature = "sqlite")]
 #[doc = include_str!("sqlite.md")]
 pub mod sqlite {}
+
+#[cfg(feature = "postgres")]
+#[doc = include_str!("postgres.md")]
+pub mod postgres {}
+
+#[cfg(feature = "mysql")]
+#[doc = include_str!("mysql.md")]
+pub mod mysql {}

@@ -19,10 +19,10 @@ use crate::backend::{Begin, IsolationLevel};
 /// let serializable = TxOptions::default()
 ///     .isolation(IsolationLevel::Serializable)
 ///     .retry(Retry::default().attempts(50));
-/// conn.transact(&serializable, |tx| {
-///     assert_eq!(diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1")).get_result::<i32>(tx)?, 1);
-///     diesel_occ::Result::Ok(())
+/// let two = conn.transact(&serializable, |tx| -> diesel_occ::Result<i32> {
+///     Ok(diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1 + 1")).get_result(tx)?)
 /// })?;
+/// assert_eq!(two, 2);
 ///
 /// // SQLite has one kind of transaction.
 /// let refused = conn.transact(&TxOptions::default().read_only(), |_| diesel_occ::Result::Ok(()));

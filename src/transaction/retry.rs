@@ -76,7 +76,8 @@ impl Retry {
     }
 
     /// How long all of it may take: no wait begins that would end later, and on SQLite nobody waits longer for the write
-    /// lock. It does not interrupt a statement or the work itself. At most a day. Default: 10 s.
+    /// lock. It does not interrupt a statement or the work itself; the guide's pages on the servers name the limits that do. At most
+    /// a day. Default: 10 s.
     pub fn deadline(self, deadline: Duration) -> Self {
         Retry {
             deadline: Some(deadline.min(LONGEST)),

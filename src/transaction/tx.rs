@@ -17,6 +17,11 @@ use diesel::result::{Error as DieselError, QueryResult};
 /// that error has become. Once the server has ended the transaction, no further statement is sent: it would be committed
 /// at once and alone. Each answers [`Error::Poisoned`] then, and so does `transact`.
 ///
+/// On PostgreSQL every failed statement aborts the transaction until it goes back to a savepoint: what is sent meanwhile is
+/// answered with [`Error::Poisoned`], whose source is the first failure. On MySQL and MariaDB a statement that did not get its
+/// lock in time is missing from what a COMMIT would store, so `transact` refuses to send one, unless the closure goes back to
+/// a savepoint or says [`handled`](Tx::handled).
+///
 /// # Drop
 ///
 /// A `Tx` is lent to the closure and cannot be kept. `transact` commits or rolls back when the closure returns; when it
@@ -49,7 +54,8 @@ impl<'a, C: Driver> Tx<'a, C> {
     }
 
     /// Says that the closure has dealt with what went wrong so far: an error that it returns from here on is final and
-    /// does not make the closure run again. An error that ended the transaction cannot be undone by it.
+    /// does not make the closure run again, and a statement that is missing for want of a lock does not keep the rest from being
+    /// committed. An error that ended or aborted the transaction cannot be undone by it.
     pub fn handled(&mut self) {
         if self.state.ended.is_none() {
             self.state.handled();
