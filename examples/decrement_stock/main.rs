@@ -8,6 +8,7 @@
 //!
 //! What each way does is in `sell.rs`; `--help` lists the options and the exit codes.
 
+mod connection;
 mod csv_files;
 mod database;
 mod failure;
@@ -16,6 +17,8 @@ mod processes;
 mod progress;
 mod report;
 mod sell;
+mod server_url;
+mod table;
 mod threads;
 mod workload;
 
@@ -57,7 +60,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     let mut conn = database.prepare()?;
     if !options.json {
         say(&format!(
-            "{}, {} {}, SQLite {}\n",
+            "{}, {} {}, {}\n",
             options.workload.describe(),
             options.workers,
             if options.processes {
@@ -65,7 +68,7 @@ fn run(options: &Options) -> Result<(), Failure> {
             } else {
                 "threads"
             },
-            database.path(),
+            database.describe(&mut conn),
         ))?;
         say(&report::head())?;
     }
@@ -78,7 +81,7 @@ fn run(options: &Options) -> Result<(), Failure> {
             threads::sell
         };
         let shift = Shift {
-            path: database.path(),
+            url: database.url(),
             way,
             orders: &options.workload.orders,
             workers: options.workers,
@@ -86,7 +89,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         let (sales, elapsed) =
             progress::watched(way.name(), shift.orders.len(), |done| sell(&shift, done))?;
         let left = database::left(&mut conn)?;
-        let report = Report::new(way, &options.workload, &sales, &left, elapsed);
+        let report = Report::new(way, conn.feature(), &options.workload, &sales, &left, elapsed);
         say(&if options.json {
             report.json()
         } else {

@@ -2,7 +2,7 @@
 //! gets a line of JSON with its work on standard input, says that it is ready, waits for a line that says go, and answers
 //! in lines of JSON: how far it is, and at the end its sales.
 
-use crate::database;
+use crate::connection;
 use crate::failure::Failure;
 use crate::sell::{Sales, Seller, Shift, Way};
 use crate::workload::{Line, Order, Units};
@@ -142,9 +142,9 @@ fn live() -> Result<Value, Failure> {
     };
     let work: Value = serde_json::from_str(&listen()?)
         .map_err(|error| Failure::broken("reading the work", &error))?;
-    let (path, way, orders) =
+    let (url, way, orders) =
         read_work(&work).ok_or_else(|| Failure::Broken("this is no work".into()))?;
-    let mut seller = Seller::new(database::open(path)?, way);
+    let mut seller = Seller::new(connection::open(url)?, way);
     say(&json!({ "ready": true }))?;
     listen()?;
     for hand in orders.chunks(STEP) {
@@ -169,7 +169,7 @@ fn work(shift: &Shift<'_>, first: usize) -> Value {
     let order = |order: &Order| order.lines().iter().map(line).collect::<Value>();
     let dealt = shift.orders.iter().skip(first).step_by(shift.workers);
     json!({
-        "path": shift.path,
+        "url": shift.url,
         "way": shift.way.name(),
         "orders": dealt.map(order).collect::<Value>(),
     })
@@ -188,7 +188,7 @@ fn read_work(work: &Value) -> Option<(&str, Way, Vec<Order>)> {
     };
     let orders: Option<_> = work.get("orders")?.as_array()?.iter().map(order).collect();
     let way = Way::named(work.get("way")?.as_str()?)?;
-    Some((work.get("path")?.as_str()?, way, orders?))
+    Some((work.get("url")?.as_str()?, way, orders?))
 }
 
 fn sales(sales: &Sales) -> Value {

@@ -10,6 +10,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Report {
     pub way: Way,
+    backend: &'static str,
     workers: usize,
     orders: usize,
     total: Sales,
@@ -39,6 +40,7 @@ impl Sold {
 impl Report {
     pub fn new(
         way: Way,
+        backend: &'static str,
         workload: &Workload,
         workers: &[Sales],
         left: &BTreeMap<i64, i32>,
@@ -59,6 +61,7 @@ impl Report {
         );
         Report {
             way,
+            backend,
             workers: workers.len(),
             orders: workload.orders.len(),
             products: sold(workload, &total.units, left),
@@ -91,8 +94,9 @@ impl Report {
         let total = &self.total;
         // By hand, so that the fields keep their sequence; nothing in it needs escaping.
         let mut json = format!(
-            r#"{{"mode":"{}","backend":"sqlite","workers":{},"orders":{},"accepted":{},"refused":{},"left":{},"lost":{},"conflicts":{},"retries":{},"seconds":{:.6}"#,
+            r#"{{"mode":"{}","backend":"{}","workers":{},"orders":{},"accepted":{},"refused":{},"left":{},"lost":{},"conflicts":{},"retries":{},"seconds":{:.6}"#,
             self.way.name(),
+            self.backend,
             self.workers,
             self.orders,
             total.accepted,

@@ -1,6 +1,7 @@
 //! One order, taken from the stock in each of the ways that an application may choose. This is the file to read: the rest
 //! of the example makes many workers do it at once, and counts.
 
+use crate::connection::AnyConnection;
 use crate::database::{Product, products};
 use crate::failure::{Failure, chain};
 use crate::workload::{Order, Units};
@@ -71,7 +72,7 @@ fn take(products: &mut [Product], order: &Order) -> Result<(), Refusal> {
 
 /// Read, compute, write, as it is written every day. Nothing is wrong with any one line of it, and all writes of an order
 /// are one transaction; but between the reading and the writing others have sold the same units, and they are sold again.
-fn unchecked(conn: &mut SqliteConnection, order: &Order, retry: &Retry) -> Result<(), Refusal> {
+fn unchecked(conn: &mut AnyConnection, order: &Order, retry: &Retry) -> Result<(), Refusal> {
     let mut products = read(conn, order)?;
     take(&mut products, order)?;
     conn.transact(retry, |tx| {
@@ -87,7 +88,7 @@ fn unchecked(conn: &mut SqliteConnection, order: &Order, retry: &Retry) -> Resul
 /// The same, with each write checked by the version that was read. What was read before the transaction may be stale, as
 /// what a customer has on the screen may be; then the order is run again, and reads inside. A refusal by what was read
 /// first stands: nobody puts anything back into this stock.
-fn optimistic(conn: &mut SqliteConnection, order: &Order, retry: &Retry) -> Result<(), Refusal> {
+fn optimistic(conn: &mut AnyConnection, order: &Order, retry: &Retry) -> Result<(), Refusal> {
     let mut seen = Some(read(conn, order)?);
     conn.transact(retry, |tx| {
         let mut products = match seen.take() {
@@ -105,7 +106,7 @@ fn optimistic(conn: &mut SqliteConnection, order: &Order, retry: &Retry) -> Resu
 /// Reads nothing: the write itself says what must hold. Orders of the same product do not conflict, and it is the server
 /// that subtracts. One line would do without the transaction; with it, who waits on SQLite waits for the lock as `transact`
 /// does, where everybody has a fair chance, and not for the turn that SQLite's own busy handler may never give.
-fn guarded(conn: &mut SqliteConnection, order: &Order, retry: &Retry) -> Result<(), Refusal> {
+fn guarded(conn: &mut AnyConnection, order: &Order, retry: &Retry) -> Result<(), Refusal> {
     let sold = conn.transact(retry, |tx| {
         order.lines().iter().try_for_each(|line| {
             let enough = products::stock.ge(line.quantity);
@@ -151,7 +152,7 @@ impl Observer for Listener {
 /// What is to be done in one way: the workers of `threads` and of `processes` get the same.
 #[derive(Debug, Clone, Copy)]
 pub struct Shift<'a> {
-    pub path: &'a str,
+    pub url: &'a str,
     pub way: Way,
     pub orders: &'a [Order],
     pub workers: usize,
@@ -159,7 +160,7 @@ pub struct Shift<'a> {
 
 /// A worker: its connection, its way of selling, and its sales so far.
 pub struct Seller {
-    conn: SqliteConnection,
+    conn: AnyConnection,
     way: Way,
     retry: Retry,
     tally: Arc<Tally>,
@@ -167,7 +168,7 @@ pub struct Seller {
 }
 
 impl Seller {
-    pub fn new(conn: SqliteConnection, way: Way) -> Self {
+    pub fn new(conn: AnyConnection, way: Way) -> Self {
         let tally = Arc::new(Tally::default());
         Seller {
             conn,

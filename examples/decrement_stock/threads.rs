@@ -1,7 +1,7 @@
 //! The workers as threads of this process, each with a connection of its own. The orders lie on one pile, and whoever is
 //! free takes the next.
 
-use crate::database;
+use crate::connection;
 use crate::failure::Failure;
 use crate::sell::{Sales, Seller, Shift};
 use std::sync::Barrier;
@@ -13,7 +13,7 @@ pub fn sell(shift: &Shift<'_>, done: &AtomicUsize) -> Result<(Vec<Sales>, Durati
     let next = AtomicUsize::new(0);
     let ready = Barrier::new(shift.workers + 1);
     let work = || -> Result<Sales, Failure> {
-        let seller = database::open(shift.path).map(|conn| Seller::new(conn, shift.way));
+        let seller = connection::open(shift.url).map(|conn| Seller::new(conn, shift.way));
         // Who failed to open comes too, or the others would wait for ever.
         ready.wait();
         let mut seller = seller?;
