@@ -89,7 +89,14 @@ fn run(options: &Options) -> Result<(), Failure> {
         let (sales, elapsed) =
             progress::watched(way.name(), shift.orders.len(), |done| sell(&shift, done))?;
         let left = database::left(&mut conn)?;
-        let report = Report::new(way, conn.feature(), &options.workload, &sales, &left, elapsed);
+        let report = Report::new(
+            way,
+            conn.feature(),
+            &options.workload,
+            &sales,
+            &left,
+            elapsed,
+        );
         say(&if options.json {
             report.json()
         } else {

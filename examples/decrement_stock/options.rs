@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::sell::Way;
 use crate::workload::Workload;
 use lexopt::{Arg, Parser, ValueExt};
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -18,9 +19,11 @@ How:
   --mode MODE           unchecked (the bug), optimistic, guarded, or all of them [default: all]
   --workers N           how many sell at once [default: 8]
   --processes           workers are processes, not threads
-  --database-url URL    path of an SQLite file, or sqlite://path; gets a table of the example's own, for
-                        one run at a time, and a write-ahead log
-                        [default: a file in a temporary folder]
+  --database-url URL    gets a table of the example's own, for one run at a time
+                        [default: an SQLite file in a temporary folder]
+      shop.db, sqlite://shop.db            an SQLite file; gets a write-ahead log too
+      postgres://user:password@host/shop   PostgreSQL: cargo run --features postgres --example ..
+      mysql://user:password@host/shop      MySQL, MariaDB: cargo run --features mysql --example ..
 What:
   --stock N             units of one product [default: 2000]
   --orders N            orders of one unit of it [default: 2400]
@@ -63,7 +66,9 @@ struct Said {
     times: Option<i32>,
 }
 
-pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Request, Failure> {
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, Failure> {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    no_url_elsewhere(&arguments)?;
     let mut parser = Parser::from_args(arguments);
     let mut said = Said::default();
     let mut ways = Way::ALL.to_vec();
@@ -74,7 +79,7 @@ pub fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<
             Arg::Long("mode") => ways = modes(&text(&mut parser)?)?,
             Arg::Long("workers") => workers = number(&mut parser, "--workers", 1..=512)?,
             Arg::Long("processes") => processes = true,
-            Arg::Long("database-url") => database_url = Some(text(&mut parser)?),
+            Arg::Long("database-url") => database_url = Some(url(&mut parser)?),
             Arg::Long("stock") => said.stock = Some(number(&mut parser, "--stock", 0..=i32::MAX)?),
             Arg::Long("orders") => {
                 said.orders = Some(number(&mut parser, "--orders", 1..=10_000_000)?);
@@ -154,6 +159,26 @@ fn modes(name: &str) -> Result<Vec<Way>, Failure> {
             "--mode {other}: there are unchecked, optimistic, guarded and all"
         ))),
     }
+}
+
+/// A URL in another place is a slip, and the message about it would repeat its password.
+fn no_url_elsewhere(arguments: &[OsString]) -> Result<(), Failure> {
+    let mut expected = false;
+    for argument in arguments {
+        let text = argument.to_string_lossy();
+        if text.contains("://") && !expected && !text.starts_with("--database-url=") {
+            return Err(Failure::bad_input("a URL goes behind --database-url"));
+        }
+        expected = text == "--database-url";
+    }
+    Ok(())
+}
+
+fn url(parser: &mut Parser) -> Result<String, Failure> {
+    let value = parser.value().map_err(Failure::bad_input)?;
+    value
+        .into_string()
+        .map_err(|_| Failure::bad_input("--database-url: that is not UTF-8"))
 }
 
 fn text(parser: &mut Parser) -> Result<String, Failure> {

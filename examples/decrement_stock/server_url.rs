@@ -46,7 +46,8 @@ fn file(path: &str) -> Result<&str, Failure> {
 
 /// A URL without its scheme, or the other form that PostgreSQL's client takes. As a path it would be repeated in a message.
 fn is_half_a_server(path: &str) -> bool {
-    let drive = matches!(path.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
+    let drive =
+        matches!(path.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
     let credentials = path
         .split_once(':')
         .is_some_and(|(_, rest)| rest.contains('@'));
@@ -63,7 +64,9 @@ fn server(scheme: &str, feature: &str, compiled_in: bool, rest: &str) -> Result<
         )));
     }
     let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    let hosts = authority.split_once('@').map_or(authority, |(_, hosts)| hosts);
+    let hosts = authority
+        .split_once('@')
+        .map_or(authority, |(_, hosts)| hosts);
     if hosts.contains('@') || behind.contains(['@', '#']) {
         return Err(refused(
             "in a user name or a password @ : / ? # % have to be written as %40 %3A %2F %3F %23 %25",

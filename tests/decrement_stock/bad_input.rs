@@ -157,12 +157,40 @@ fn main_job_bad_options_are_named_and_no_database_is_made() {
     }
 }
 
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn main_job_postgres_that_is_not_compiled_in_says_which_feature_brings_it() {
+    assert_feature_is_named("postgres", "postgres");
+    assert_feature_is_named("postgresql", "postgres");
+}
+
+#[cfg(not(feature = "mysql"))]
+#[test]
+fn main_job_mysql_that_is_not_compiled_in_says_which_feature_brings_it() {
+    assert_feature_is_named("mysql", "mysql");
+}
+
+#[cfg(not(all(feature = "postgres", feature = "mysql")))]
+fn assert_feature_is_named(scheme: &str, feature: &str) {
+    let folder = folder();
+    let url = format!("{scheme}://ada:kanari@localhost/shop");
+    let output = run(folder.path(), &format!("--database-url {url}"));
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(output.stdout.is_empty());
+    assert_eq!(
+        stderr(&output),
+        format!(
+            "decrement_stock: --database-url: {scheme}:// needs the feature `{feature}`: cargo run --features \
+             {feature} --example decrement_stock -- --database-url {scheme}://..\n"
+        )
+    );
+}
+
 #[test]
 fn main_job_database_that_cannot_serve_is_refused() {
     for (url, message) in [
-        ("postgres://localhost/shop", "needs the feature `postgres`"),
-        ("mysql://localhost/shop", "needs the feature `mysql`"),
         ("https://localhost/shop", "nothing here talks https://"),
+        ("mariadb://localhost/shop", "by mysql://"),
         (":memory:", "the path of a file that all of them can open"),
         (
             "sqlite://:memory:",

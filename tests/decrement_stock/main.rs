@@ -5,5 +5,7 @@ mod bad_input;
 mod database;
 mod order_files;
 mod output;
+mod passwords;
 mod process;
+mod shop;
 mod stock;

@@ -1,6 +1,7 @@
 //! Orders of many lines, from files: exact for every product.
 
-use crate::process::{example, folder, keys, lines, number, root};
+use crate::process::{example, folder, keys, number, root};
+use crate::shop::{Shop, on_every_server};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,9 +41,13 @@ fn columns<const N: usize>(file: &str, names: [&str; N]) -> Vec<[i64; N]> {
     rows.collect()
 }
 
+on_every_server! {
+    main_job_order_files_with_plenty_of_stock_end_as_computed_for_every_product
+    main_job_scarce_stock_never_goes_below_zero_and_every_unit_is_accounted_for
+}
+
 /// With enough of everything else, the products without stock decide, whatever the interleaving.
-#[test]
-fn main_job_order_files_with_plenty_of_stock_end_as_computed_for_every_product() {
+fn main_job_order_files_with_plenty_of_stock_end_as_computed_for_every_product(shop: &Shop) {
     const TIMES: i64 = 100;
     let stock: BTreeMap<_, _> = columns("products.csv", ["productID", "unitsInStock"])
         .into_iter()
@@ -78,7 +83,7 @@ fn main_job_order_files_with_plenty_of_stock_end_as_computed_for_every_product()
     assert!(!refused.is_empty() && accepted.len() > refused.len());
     for workers in ["", "--processes"] {
         for mode in ["optimistic", "guarded"] {
-            let line = &lines(
+            let line = &shop.lines(
                 &format!("--demo --times {TIMES} --mode {mode} {workers}"),
                 0,
             )[0];
@@ -89,8 +94,7 @@ fn main_job_order_files_with_plenty_of_stock_end_as_computed_for_every_product()
     }
 }
 
-#[test]
-fn main_job_scarce_stock_never_goes_below_zero_and_every_unit_is_accounted_for() {
+fn main_job_scarce_stock_never_goes_below_zero_and_every_unit_is_accounted_for(shop: &Shop) {
     let stock: BTreeMap<_, _> = columns("products.csv", ["productID", "unitsInStock"])
         .into_iter()
         .map(|[id, stock]| (id, stock))
@@ -105,7 +109,7 @@ fn main_job_scarce_stock_never_goes_below_zero_and_every_unit_is_accounted_for()
         ("optimistic", &files, "--processes"),
         ("guarded", "--demo", "--processes"),
     ] {
-        let line = &lines(&format!("--mode {mode} {orders} {workers}"), 0)[0];
+        let line = &shop.lines(&format!("--mode {mode} {orders} {workers}"), 0)[0];
         let products = per_product(line);
         assert!(products.keys().eq(stock.keys()));
         for (id, units) in &products {

@@ -14,6 +14,14 @@ pub fn example(name: &str) -> PathBuf {
     if !built.exists() {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--quiet", "--example", name]);
+        for (feature, wanted) in [
+            ("postgres", cfg!(feature = "postgres")),
+            ("mysql", cfg!(feature = "mysql")),
+        ] {
+            if wanted {
+                cargo.args(["--features", feature]);
+            }
+        }
         cargo.arg("--manifest-path").arg(root().join("Cargo.toml"));
         cargo.arg("--target-dir").arg(profile.parent().unwrap());
         if profile.ends_with("release") {
@@ -51,8 +59,8 @@ pub fn stderr(output: &Output) -> String {
 }
 
 /// The lines of a run with `--json` that ended with this code; anything else on standard output is a failure.
-pub fn lines(arguments: &str, ends_with: i32) -> Vec<Value> {
-    let output = run(folder().path(), &format!("--json {arguments}"));
+pub fn lines(folder: &Path, arguments: &str, ends_with: i32) -> Vec<Value> {
+    let output = run(folder, &format!("--json {arguments}"));
     assert_eq!(code(&output), ends_with, "{arguments}: {}", stderr(&output));
     let stdout = String::from_utf8(output.stdout).unwrap();
     let lines = stdout.lines().map(serde_json::from_str);

@@ -1,13 +1,20 @@
 //! One product that everybody wants: what the modes make of it.
 
-use crate::process::{code, folder, keys, lines, number, run, stderr};
+use crate::process::{code, keys, number, stderr};
+use crate::shop::{Shop, on_every_server};
 
-#[test]
-fn main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes() {
+on_every_server! {
+    main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes
+    row_r1_default_retries_suffice_on_the_hottest_row
+    row_o2_unchecked_loses_updates_and_the_checked_modes_do_not
+    main_job_unchecked_that_loses_nothing_exits_with_three_and_says_so
+}
+
+fn main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes(shop: &Shop) {
     for workers in ["", "--processes"] {
         for mode in ["optimistic", "guarded"] {
             let arguments = format!("--mode {mode} --workers 8 --stock 500 --orders 600 {workers}");
-            let lines = lines(&arguments, 0);
+            let lines = shop.lines(&arguments, 0);
             let [line] = lines.as_slice() else {
                 panic!("{lines:?}")
             };
@@ -29,22 +36,22 @@ fn main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes() {
             );
             assert_eq!(
                 (&line["mode"], &line["backend"]),
-                (&mode.into(), &"sqlite".into())
+                (&mode.into(), &shop.backend.into())
             );
             let counts = ["workers", "orders", "accepted", "refused", "left", "lost"];
             let counts = counts.map(|name| number(line, name));
             assert_eq!(counts, [8, 600, 500, 100, 0, 0], "{arguments}");
             assert!(line["seconds"].as_f64().unwrap() > 0.0);
+            assert_eq!(shop.number("SELECT stock FROM decrement_stock_products"), 0);
         }
     }
 }
 
-#[test]
-fn row_r1_default_retries_suffice_on_the_hottest_row() {
+fn row_r1_default_retries_suffice_on_the_hottest_row(shop: &Shop) {
     for workers in ["", "--processes"] {
         for mode in ["optimistic", "guarded"] {
             let arguments = format!("--mode {mode} --stock 1000 --orders 1200 {workers}");
-            let line = &lines(&arguments, 0)[0];
+            let line = &shop.lines(&arguments, 0)[0];
             let counts = ["accepted", "refused", "left", "lost"].map(|name| number(line, name));
             assert_eq!(counts, [1000, 200, 0, 0], "{arguments}");
             assert_eq!(number(line, "retries"), number(line, "conflicts"), "{line}");
@@ -52,10 +59,9 @@ fn row_r1_default_retries_suffice_on_the_hottest_row() {
     }
 }
 
-#[test]
-fn row_o2_unchecked_loses_updates_and_the_checked_modes_do_not() {
+fn row_o2_unchecked_loses_updates_and_the_checked_modes_do_not(shop: &Shop) {
     for workers in ["", "--processes"] {
-        let lines = lines(&format!("--mode all --stock 300 --orders 360 {workers}"), 0);
+        let lines = shop.lines(&format!("--mode all --stock 300 --orders 360 {workers}"), 0);
         let modes: Vec<_> = lines
             .iter()
             .map(|line| line["mode"].as_str().unwrap())
@@ -71,9 +77,8 @@ fn row_o2_unchecked_loses_updates_and_the_checked_modes_do_not() {
     }
 }
 
-#[test]
-fn main_job_unchecked_that_loses_nothing_exits_with_three_and_says_so() {
-    let output = run(folder().path(), "--workers 1 --orders 20");
+fn main_job_unchecked_that_loses_nothing_exits_with_three_and_says_so(shop: &Shop) {
+    let output = shop.run("--workers 1 --orders 20");
     assert_eq!(code(&output), 3);
     assert!(
         stderr(&output).contains("unchecked lost nothing"),
