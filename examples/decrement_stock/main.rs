@@ -4,6 +4,7 @@
 //! cargo run --example decrement_stock
 //! cargo run --example decrement_stock -- --processes
 //! cargo run --example decrement_stock -- --demo --times 100 --json
+//! cargo run --features postgres --example decrement_stock -- --database-url postgres://user:password@localhost/shop
 //! ```
 //!
 //! What each way does is in `sell.rs`; `--help` lists the options and the exit codes.

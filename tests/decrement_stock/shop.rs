@@ -7,6 +7,9 @@ use diesel::prelude::*;
 use diesel::sql_types::Integer;
 use serde_json::Value;
 use std::process::Output;
+use std::sync::MutexGuard;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
 #[derive(diesel::MultiConnection)]
@@ -33,6 +36,14 @@ pub struct Shop {
     /// Where it leaves, and with which statements.
     outside: String,
     last_words: Vec<String>,
+    _turn: Option<MutexGuard<'static, ()>>,
+}
+
+/// One test at a time on a server, which allows so many connections: a test has nine, and a machine may have many cores.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Shop {
@@ -88,12 +99,14 @@ pub fn sqlite() -> Shop {
         outside: place.clone(),
         place,
         last_words: Vec::new(),
+        _turn: None,
     }
 }
 
 /// A schema of its own.
 #[cfg(feature = "postgres")]
 pub fn postgres() -> Shop {
+    let turn = turn();
     let (given, name) = (given("OCC_TEST_POSTGRES_URL"), fresh_name());
     let open = |url: &str| Conn::Postgres(PgConnection::establish(url).unwrap());
     let created = open(&given).batch_execute(&format!("CREATE SCHEMA {name}"));
@@ -111,12 +124,14 @@ pub fn postgres() -> Shop {
         url,
         outside: given,
         last_words: vec![format!("DROP SCHEMA {name} CASCADE")],
+        _turn: turn,
     }
 }
 
 /// A database of its own.
 #[cfg(feature = "mysql")]
 pub fn mysql() -> Shop {
+    let turn = turn();
     let (given, name) = (given("OCC_TEST_MYSQL_URL"), fresh_name());
     let open = |url: &str| Conn::Mysql(MysqlConnection::establish(url).unwrap());
     let created = open(&given).batch_execute(&format!("CREATE DATABASE {name}"));
@@ -135,6 +150,7 @@ pub fn mysql() -> Shop {
         url,
         outside: given,
         last_words: vec![format!("DROP DATABASE {name}")],
+        _turn: turn,
     }
 }
 
@@ -177,7 +193,7 @@ fn with_login(url: &str, user: &str, password: &str) -> String {
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 fn given(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| {
-        panic!("{variable} names no server; run this as: tests/with-servers cargo test ...")
+        panic!("{variable} is not set: run `tests/run`, or `tests/with-servers cargo test ..`")
     })
 }
 
