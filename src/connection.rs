@@ -12,7 +12,7 @@ use crate::error::{Error, NotFound, Result};
 use crate::fault::Fault;
 use crate::model::{Changes, Guard, NoGuard, Record, RowKey, RowVersion};
 use crate::statement::next_version;
-use crate::transaction::{Next, Policy, Retry, Run, Tx, attempt};
+use crate::transaction::{Next, Policy, Retry, Run, Turns, Tx, attempt};
 use write::{aim, aim_unchecked, conflicting, missing, settle, settle_unchecked, update};
 
 /// Everything of this crate that a connection can do. It is there for Diesel's connections, for pooled ones, for a
@@ -472,6 +472,10 @@ pub trait VersionedConnection: Driver + Sized {
     /// [`modify`](VersionedConnection::modify). Waiting for that lock is not an attempt; the policy's deadline bounds it. No
     /// deadline interrupts a statement that is on its way.
     ///
+    /// After a lost race the next run first waits for the row that it lost, and takes its lock (`FOR NO KEY UPDATE`, on MySQL and
+    /// MariaDB `FOR UPDATE`; one statement a row): the server's queue is fair, and who has waited in it does not lose the row
+    /// once more. The first run takes no lock before it writes.
+    ///
     /// Inside an open transaction the closure runs once, behind a savepoint, since running it again would read the same
     /// snapshot: it is for the outermost `transact` to run everything again.
     ///
@@ -519,9 +523,9 @@ pub trait VersionedConnection: Driver + Sized {
         E: From<Error>,
     {
         let outermost = depth(self).map_err(Error::from)? == 0;
-        let mut run = Run::new(policy);
+        let (mut run, mut turns) = (Run::new(policy), Turns::new());
         loop {
-            let (result, seen) = attempt(self, &run, &mut f);
+            let (result, seen) = attempt(self, &run, &mut turns, &mut f);
             let Err(error) = result else { return result };
             if !outermost {
                 return Err(error);

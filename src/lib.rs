@@ -97,7 +97,7 @@ mod transaction;
 #[cfg(feature = "sqlite")]
 pub use backend::sqlite;
 #[doc(hidden)]
-pub use backend::{Begin, Bundle, Reread, Returning};
+pub use backend::{Begin, Bundle, Reread, Returning, Turn};
 pub use backend::{Checkup, Dialect, Driver, IsolationLevel, Server, Warning, check};
 pub use connection::{Edit, GuardTarget, Mode, Removal, VersionedConnection};
 pub use diesel_occ_derive::Versioned;

@@ -328,3 +328,97 @@ mod only_on_sqlite {
     }
     }
 }
+
+mod where_writers_of_a_row_queue {
+    use super::*;
+
+    on_every_connection! {
+    of postgres, of mysql;
+
+    // Somebody writes the row between reading and writing in every run: without the lock that would go on for ever.
+    fn row_r1_who_has_lost_a_row_once_takes_its_lock_before_it_reads_again(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        let impatient = match conn.server().name() {
+            "PostgreSQL" => "SET lock_timeout = '20ms'",
+            _ => "SET innodb_lock_wait_timeout = 0",
+        };
+        other.batch_execute(impatient).unwrap();
+        for nested in [false, true] {
+            let mut theirs = vec![];
+            let stock = conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| -> Result<i32, App> {
+                // By Diesel's own query, and not by ours.
+                let (stock, version) = products::table.find(42).select((products::stock, products::version)).get_result::<(i32, i64)>(tx)?;
+                theirs.push(other.unchecked_update(Product::key(42), products::stock.eq(products::stock - 10)).is_ok());
+                let row = Product::at(42, version);
+                match nested {
+                    false => tx.versioned_update(row, products::stock.eq(stock - 1))?,
+                    true => tx.transact(&Retry::default(), |tx| tx.versioned_update(&row, products::stock.eq(stock - 1)))?,
+                };
+                Ok(stock - 1)
+            }).unwrap();
+            assert_eq!(theirs, [true, false], "nested {nested}");
+            assert_eq!(conn.fetch::<Product>(42).unwrap().stock, stock);
+        }
+        assert_eq!(conn.fetch::<Product>(42).unwrap().stock, 50 - 22);
+    }
+
+    fn row_r1_the_lock_is_one_statement_and_only_for_the_rows_that_were_lost(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        let log = Log::on(conn);
+        let mut runs = 0;
+        conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| -> Result<(), App> {
+            runs += 1;
+            let (first, second) = (tx.fetch::<Product>(42)?, tx.fetch::<Product>(43)?);
+            if runs == 1 {
+                other.touch(&second)?;
+            }
+            tx.save(&first)?;
+            tx.save(&second)?;
+            Ok(())
+        }).unwrap();
+        let sent = log.statements();
+        let locks: Vec<_> = sent.iter().filter(|sql| sql.contains(" FOR ")).collect();
+        assert!(runs == 2 && locks.len() == 1 && locks[0].contains("[43]"), "{sent:?}");
+        let begin = sent.iter().rposition(|sql| sql.contains("SAVEPOINT occ_guard") && !sql.contains("RELEASE")).unwrap();
+        assert!(sent[begin + 1].contains(" FOR "), "right behind BEGIN: {sent:?}");
+    }
+
+    // A look is no write: who only looks may not be allowed to lock.
+    fn row_r1_a_lost_look_and_a_read_only_transaction_take_no_lock(bed) {
+        let conn = &mut bed.connect();
+        let log = Log::on(conn);
+        let twice = Retry::default().attempts(2).timer(FakeTimer::new(0.0));
+        conn.transact(&twice, |tx| tx.verify(Product::at(42, 1))).unwrap_err();
+        let read_only = diesel_occ::TxOptions::default().read_only().retry(twice.clone());
+        conn.transact(&read_only, |tx| tx.verify(Product::at(42, 1))).unwrap_err();
+        let sent = log.statements();
+        assert!(sent.iter().all(|sql| !sql.contains(" FOR ")), "{sent:?}");
+    }
+    }
+
+    mod where_rows_of_a_view_cannot_be_locked {
+        use super::*;
+
+        on_every_connection! {
+        of postgres;
+
+        fn row_r1_where_the_lock_is_refused_the_run_goes_on_without_it(bed) {
+            let conn = &mut bed.connect();
+            // Rows of a view with DISTINCT cannot be locked.
+            conn.batch_execute("
+            ALTER TABLE flags RENAME TO flags_behind; CREATE VIEW flags AS SELECT DISTINCT id, version FROM flags_behind;
+            CREATE FUNCTION write_flags() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN UPDATE flags_behind SET version = NEW.version WHERE id = OLD.id; RETURN NEW; END';
+            CREATE TRIGGER write_flags INSTEAD OF UPDATE ON flags FOR EACH ROW EXECUTE FUNCTION write_flags();
+        ").unwrap();
+            let mut runs = 0;
+            conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| -> Result<(), App> {
+                runs += 1;
+                tx.touch(Flag::at(1, if runs < 3 { 9 } else { 1 }))?;
+                Ok(())
+            }).unwrap();
+            assert_eq!((runs, conn.fetch::<Flag>(1).unwrap().version), (3, 2));
+        }
+            }
+    }
+}

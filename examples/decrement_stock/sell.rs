@@ -86,20 +86,14 @@ fn unchecked(conn: &mut AnyConnection, order: &Order, retry: &Retry) -> Result<(
 }
 
 /// The same, with each write checked by the version that was read. What was read before the transaction may be stale, as
-/// what a customer has on the screen may be; then the order is run again, and takes the rows before it reads them. Without
-/// that it could lose again and again: a server lets the writers of a row wait for each other, and each finds a new version
-/// when its turn comes. A refusal by what was read first stands: nobody puts anything back into this stock.
+/// what a customer has on the screen may be; then the order is run again, and reads inside. A refusal by what was read
+/// first stands: nobody puts anything back into this stock.
 fn optimistic(conn: &mut AnyConnection, order: &Order, retry: &Retry) -> Result<(), Refusal> {
     let mut seen = Some(read(conn, order)?);
     conn.transact(retry, |tx| {
         let mut products = match seen.take() {
             Some(seen) => seen,
-            None => {
-                for line in order.lines() {
-                    tx.unchecked_touch(Product::key(line.product))?;
-                }
-                read(tx, order)?
-            }
+            None => read(tx, order)?,
         };
         take(&mut products, order)?;
         for product in &products {

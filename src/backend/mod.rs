@@ -50,6 +50,8 @@ pub struct Server {
     /// What makes a SELECT read the rows that a write in the same transaction has met, where a plain one shows those of an
     /// older snapshot.
     pub(crate) current_read: Option<&'static str>,
+    /// What makes a SELECT wait for the writers of a row, and take its lock; `None` where BEGIN has taken it.
+    pub(crate) takes_turn: Option<&'static str>,
     pub(crate) faults: &'static [Row],
 }
 
@@ -149,6 +151,10 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
     #[doc(hidden)]
     fn note(&mut self, _error: &Error) {}
 
+    /// A write of this row has lost its race. A `Tx` remembers it for the next run.
+    #[doc(hidden)]
+    fn lost(&mut self, _row: impl Turn<Self::Backend>) {}
+
     /// What was noted is dealt with.
     #[doc(hidden)]
     fn forget(&mut self) {}
@@ -158,6 +164,16 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
         let backend = self.backend();
         Dialect::server(&backend)
     }
+}
+
+/// A row for which a run can wait until its writers are done.
+#[doc(hidden)]
+pub trait Turn<DB: Dialect>: Clone + Send + 'static {
+    /// Table and key, in an order that is the same for everybody.
+    fn name(&self) -> (&'static str, String);
+
+    /// Waits for the writers of the row, and takes its lock.
+    fn take<C: Driver<Backend = DB>>(&self, conn: &mut C) -> Result<()>;
 }
 
 /// How many transactions are open on the connection, savepoints counted, as far as Diesel knows.

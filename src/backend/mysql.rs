@@ -54,6 +54,7 @@ static MYSQL: Server = Server {
     // A plain SELECT reads the snapshot of the transaction, a locking one what is committed.
     // https://dev.mysql.com/doc/refman/8.4/en/innodb-consistent-read.html
     current_read: Some(" LOCK IN SHARE MODE"),
+    takes_turn: Some(" FOR UPDATE"),
     faults: fault::mysql::TABLE,
 };
 

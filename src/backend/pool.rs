@@ -1,6 +1,6 @@
 //! A pooled connection is the connection in it.
 
-use super::{Bundle, Checkup, Driver};
+use super::{Bundle, Checkup, Driver, Turn};
 use crate::error::Error;
 use diesel::r2d2::{ManageConnection, PooledConnection, R2D2Connection};
 use diesel::result::{Error as DieselError, QueryResult};
@@ -40,6 +40,10 @@ where
 
     fn note(&mut self, error: &Error) {
         (**self).note(error);
+    }
+
+    fn lost(&mut self, row: impl Turn<Self::Backend>) {
+        (**self).lost(row);
     }
 
     fn forget(&mut self) {

@@ -20,6 +20,8 @@ static POSTGRES: Server = Server {
     counts_its_own_rows: true,
     // A write in REPEATABLE READ that meets a newer row is refused (40001), so that no read has to explain it.
     current_read: None,
+    // The lock that an UPDATE takes: https://www.postgresql.org/docs/current/explicit-locking.html
+    takes_turn: Some(" FOR NO KEY UPDATE"),
     faults: fault::postgres::TABLE,
 };
 

@@ -25,6 +25,7 @@ pub(crate) static SQLITE: Server = Server {
     any_error_aborts: false,
     counts_its_own_rows: true,
     current_read: None,
+    takes_turn: None,
     faults: fault::sqlite::TABLE,
 };
 

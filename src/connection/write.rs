@@ -1,6 +1,6 @@
 //! What the writes of one row share: the aim, and the verdict by the affected row count.
 
-use crate::backend::Driver;
+use crate::backend::{Dialect, Driver, Turn};
 use crate::error::{Error, NotFound, Result};
 use crate::model::{Aim, Changes, Guard, NoGuard, Record, RowKey, RowVersion, State, Versioned};
 use crate::statement::{Refusal, must_be_alone, next_version, too_many};
@@ -78,11 +78,34 @@ where
         0 => {
             let states = M::states(conn, &row.key, guard)?;
             let refusal = Refusal::of::<M>(&row.key, Some(&row.version));
-            Err(refusal
+            let error = refusal
                 .cause(&states)
-                .unwrap_or_else(|| refusal.suppressed(&states)))
+                .unwrap_or_else(|| refusal.suppressed(&states));
+            if matches!(&error, Error::Conflict(conflict) if conflict.is_retryable()) {
+                conn.lost(LostRow::<M>(row.key.clone()));
+            }
+            Err(error)
         }
         rows => Err(too_many(M::TABLE, format!("{:?}", row.key), rows)),
+    }
+}
+
+/// The key of a row whose write has lost its race.
+struct LostRow<M: Versioned>(M::Key);
+
+impl<M: Versioned> Clone for LostRow<M> {
+    fn clone(&self) -> Self {
+        LostRow(self.0.clone())
+    }
+}
+
+impl<M: Record<DB>, DB: Dialect> Turn<DB> for LostRow<M> {
+    fn name(&self) -> (&'static str, String) {
+        (M::TABLE, format!("{:?}", self.0))
+    }
+
+    fn take<C: Driver<Backend = DB>>(&self, conn: &mut C) -> Result<()> {
+        M::take_turn(conn, &self.0)
     }
 }
 

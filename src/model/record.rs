@@ -36,6 +36,10 @@ pub trait Record<DB: Dialect>: Load<DB> {
     #[doc(hidden)]
     fn bump<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, Self>) -> Result<usize>;
 
+    /// Waits for the writers of the row, and takes its lock. Sends nothing where a transaction has it already.
+    #[doc(hidden)]
+    fn take_turn<C: Driver<Backend = DB>>(conn: &mut C, key: &Self::Key) -> Result<()>;
+
     #[doc(hidden)]
     fn delete<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, Self>) -> Result<usize>;
 

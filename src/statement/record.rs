@@ -80,6 +80,16 @@ where
         })
     }
 
+    fn take_turn<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<()> {
+        let Some(ending) = conn.server().takes_turn else {
+            return Ok(());
+        };
+        let (from, rows) = (M::table().from_clause(), M::key_filter(key));
+        let query = shape::states::<M, NoGuard>(&from, &rows, None, Some(ending));
+        let _: Vec<(M::Version, i32)> = load_all(conn, query)?;
+        Ok(())
+    }
+
     fn delete<C: Driver<Backend = DB>>(conn: &mut C, aim: Aim<'_, M>) -> Result<usize> {
         write(conn, |conn| {
             conn.execute_returning_count(&shape::delete(aim))

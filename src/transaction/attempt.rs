@@ -3,8 +3,9 @@
 use super::boundary::{self, Commit, Refused};
 use super::run::Run;
 use super::seen::{Ended, Seen, TxState};
+use super::turn::Turns;
 use super::tx::Tx;
-use crate::backend::{Begin, Bundle, Driver, IsolationLevel, depth};
+use crate::backend::{Begin, Bundle, Driver, IsolationLevel, depth, diagnose};
 use crate::error::{Error, Unsupported};
 use crate::fault::Fault;
 use diesel::connection::TransactionManager;
@@ -13,6 +14,7 @@ use diesel::connection::TransactionManager;
 pub(crate) fn attempt<C, T, E>(
     conn: &mut C,
     run: &Run<'_>,
+    turns: &mut Turns<C>,
     f: &mut impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
 ) -> (Result<T, E>, Seen)
 where
@@ -20,8 +22,8 @@ where
     E: From<Error>,
 {
     match depth(conn) {
-        Ok(0) => outermost(conn, run, f),
-        Ok(_) => nested(conn, run, f),
+        Ok(0) => outermost(conn, run, turns, f),
+        Ok(_) => nested(conn, run, turns, f),
         Err(error) => (
             Err(Error::from(error).into()),
             Seen::fault(Some(Fault::ConnectionLost)),
@@ -32,19 +34,22 @@ where
 fn outermost<C, T, E>(
     conn: &mut C,
     run: &Run<'_>,
+    turns: &mut Turns<C>,
     f: &mut impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
 ) -> (Result<T, E>, Seen)
 where
     C: Driver,
     E: From<Error>,
 {
-    let begun = unless_panic(conn, roll_back_all, |conn| boundary::begin(conn, run));
+    let begun = unless_panic(conn, roll_back_all, |conn| begin(conn, run, turns));
     let bundle = match begun {
         Ok(bundle) => bundle,
         Err(Refused { error, fault }) => return (Err(error.into()), Seen::fault(fault)),
     };
     let isolation = run.begin().isolation;
-    let (result, state) = unless_panic(conn, roll_back_all, |conn| closure(conn, isolation, f));
+    let (result, state) = unless_panic(conn, roll_back_all, |conn| {
+        closure(conn, isolation, turns, f)
+    });
     if let (Ok(_), None, Some(spoiled)) = (&result, state.ended, state.spoiled) {
         // Roll back what the server or the missing statement spoils; a broken connection is marked, and nothing is stored.
         let _ = boundary::rollback(conn, bundle);
@@ -86,9 +91,34 @@ where
     }
 }
 
+/// Begins, and waits for the rows that earlier runs have lost.
+fn begin<C: Driver>(conn: &mut C, run: &Run<'_>, turns: &mut Turns<C>) -> Result<Bundle, Refused> {
+    let bundle = boundary::begin(conn, run)?;
+    if turns.is_empty() || run.begin().read_only {
+        return Ok(bundle);
+    }
+    let Err(error) = turns.take(conn) else {
+        return Ok(bundle);
+    };
+    let fault = match &error {
+        Error::Database(error) => diagnose(conn, error).fault,
+        _ => Fault::Permanent,
+    };
+    // A connection that cannot be rolled back is marked as broken, and BEGIN says so.
+    let _ = boundary::rollback(conn, bundle);
+    if fault.is_retryable() || fault == Fault::ConnectionLost {
+        let fault = Some(fault);
+        return Err(Refused { error, fault });
+    }
+    // A view that cannot be locked, or a role that may not: then without.
+    turns.forget();
+    boundary::begin(conn, run)
+}
+
 fn nested<C, T, E>(
     conn: &mut C,
     run: &Run<'_>,
+    turns: &mut Turns<C>,
     f: &mut impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
 ) -> (Result<T, E>, Seen)
 where
@@ -105,7 +135,9 @@ where
     if let Err(error) = C::TransactionManager::begin_transaction(conn) {
         return (Err(Error::from(error).into()), Seen::default());
     }
-    let (result, state) = unless_panic(conn, roll_back_savepoint, |conn| closure(conn, None, f));
+    let (result, state) = unless_panic(conn, roll_back_savepoint, |conn| {
+        closure(conn, None, turns, f)
+    });
     let spoiled = state.spoiled.map(|spoiled| Ended::By(spoiled.fault));
     match (result, state.ended.or(spoiled)) {
         (Ok(value), None) => match C::TransactionManager::commit_transaction(conn) {
@@ -142,13 +174,14 @@ fn over<T, E: From<Error>>(ended: Ended, state: TxState) -> (Result<T, E>, Seen)
 fn closure<C, T, E>(
     conn: &mut C,
     isolation: Option<IsolationLevel>,
+    turns: &mut Turns<C>,
     f: &mut impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
 ) -> (Result<T, E>, TxState)
 where
     C: Driver,
 {
     let state = TxState::new(conn.server(), isolation);
-    let mut tx = Tx::new(conn, state);
+    let mut tx = Tx::new(conn, state, turns);
     let result = f(&mut tx);
     (result, tx.into_state())
 }

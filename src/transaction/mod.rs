@@ -9,6 +9,7 @@ mod retry;
 mod run;
 mod seen;
 mod timer;
+mod turn;
 mod tx;
 mod tx_connection;
 
@@ -26,3 +27,4 @@ pub use pool::retry_on;
 pub(crate) use attempt::attempt;
 pub(crate) use run::{Next, Run};
 pub(crate) use seen::Seen;
+pub(crate) use turn::Turns;

@@ -3,6 +3,7 @@
 use super::attempt::attempt;
 use super::options::Policy;
 use super::run::{Next, Run};
+use super::turn::Turns;
 use super::tx::Tx;
 use crate::backend::{Driver, depth};
 use crate::error::{Error, Result};
@@ -49,7 +50,7 @@ where
     C: Driver + R2D2Connection + 'static,
     E: From<Error>,
 {
-    let mut run = Run::new(policy);
+    let (mut run, mut turns) = (Run::new(policy), Turns::new());
     loop {
         let patience = pool.connection_timeout();
         let patience = run.left().map_or(patience, |left| {
@@ -58,7 +59,7 @@ where
         let mut conn = pool.get_timeout(patience).map_err(Error::Pool)?;
         // A test may have begun a transaction on the pool's connection.
         let outermost = depth(&mut *conn).map_or(true, |depth| depth == 0);
-        let (result, seen) = attempt(&mut *conn, &run, &mut f);
+        let (result, seen) = attempt(&mut *conn, &run, &mut turns, &mut f);
         drop(conn);
         let Err(error) = result else { return result };
         if !outermost {

@@ -2,8 +2,9 @@
 //! transaction is over.
 
 use super::seen::{Ended, Suspect, TxState};
+use super::turn::Turns;
 use super::tx_connection::TxManager;
-use crate::backend::{Bundle, Checkup, Driver, depth, diagnose};
+use crate::backend::{Bundle, Checkup, Driver, Turn, depth, diagnose};
 use crate::error::{Error, Result};
 use crate::fault::Fault;
 use diesel::connection::TransactionManager;
@@ -29,11 +30,12 @@ use diesel::result::{Error as DieselError, QueryResult};
 pub struct Tx<'a, C: Driver> {
     pub(super) conn: &'a mut C,
     pub(super) state: TxState,
+    turns: &'a mut Turns<C>,
 }
 
 impl<'a, C: Driver> Tx<'a, C> {
-    pub(super) fn new(conn: &'a mut C, state: TxState) -> Self {
-        Tx { conn, state }
+    pub(super) fn new(conn: &'a mut C, state: TxState, turns: &'a mut Turns<C>) -> Self {
+        Tx { conn, state, turns }
     }
 
     pub(super) fn into_state(mut self) -> TxState {
@@ -232,6 +234,12 @@ impl<C: Driver> Driver for Tx<'_, C> {
     fn note(&mut self, error: &Error) {
         self.state.note(error);
         self.conn.note(error);
+    }
+
+    fn lost(&mut self, row: impl Turn<C::Backend>) {
+        self.turns.lost(row.clone());
+        // It is for the outermost one to run again.
+        self.conn.lost(row);
     }
 
     fn forget(&mut self) {
