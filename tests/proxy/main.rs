@@ -8,6 +8,7 @@ mod support;
 mod place;
 mod counting;
 mod faults;
+mod mysql_answers;
 mod mysql_bytes;
 mod postgres_bytes;
 mod scripted;

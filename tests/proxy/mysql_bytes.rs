@@ -11,7 +11,7 @@ const OFFERED_TOO_TO_CLIENT: [u8; 2] = [0xFF, 0xF0];
 const OFFERED_BY_MARIADB: [u8; 4] = [0xFF, 0, 0, 0];
 const OFFERED_BY_MARIADB_TO_CLIENT: [u8; 4] = [0xEE, 0, 0, 0];
 
-const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+pub const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
 fn greeting(low: [u8; 2], high: [u8; 2], of_mariadb: [u8; 4]) -> Vec<u8> {
     let payload = [
@@ -29,17 +29,17 @@ fn greeting(low: [u8; 2], high: [u8; 2], of_mariadb: [u8; 4]) -> Vec<u8> {
     packet(0, &payload.concat())
 }
 
-fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+pub fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_le_bytes();
     [&length[..3], &[sequence], payload].concat()
 }
 
-fn command(kind: u8, body: &[u8]) -> Vec<u8> {
+pub fn command(kind: u8, body: &[u8]) -> Vec<u8> {
     packet(0, &[&[kind], body].concat())
 }
 
 /// A session that has begun, and then a server that does this.
-fn session(server: impl FnOnce(TcpStream) + Send + 'static) -> Scripted {
+pub fn session(server: impl FnOnce(TcpStream) + Send + 'static) -> Scripted {
     let login = packet(1, &[0xFF; 32]);
     let all = login.clone();
     let mut session = scripted("mysql", move |mut stream| {
@@ -142,34 +142,50 @@ fn prepared_and_executed_in_one_segment_is_one_round_trip() {
 fn commands_without_an_answer_are_no_round_trip() {
     let close = command(0x19, &[1, 0, 0, 0]);
     let ping = command(0x0E, b"");
-    let reset = command(0x1F, b"");
     let quit = command(0x01, b"");
-    let (all, end) = ([close.clone(), ping.clone()].concat(), quit.clone());
-    let reset_too = reset.clone();
+    let bye = packet(0, b"\xFF\xB0\x04#08S01Bye");
+    let (both, last, said) = ([close, ping].concat(), quit.clone(), bye.clone());
+    let all = both.clone();
     let mut session = session(move |mut stream| {
         expect(&mut stream, &all);
         send(&mut stream, &packet(1, OK));
-        expect(&mut stream, &reset_too);
-        send(&mut stream, &packet(1, OK));
-        expect(&mut stream, &end);
+        expect(&mut stream, &last);
         // A last word that nobody asked for.
-        send(&mut stream, &packet(0, b"\xFF\xB0\x04#08S01Bye"));
+        send(&mut stream, &said);
     });
     // One byte at a time: the close passes long before the ping.
-    for byte in [close, ping].concat() {
+    for byte in both {
         send(&mut session.client, &[byte]);
     }
     expect(&mut session.client, &packet(1, OK));
-    send(&mut session.client, &reset);
-    expect(&mut session.client, &packet(1, OK));
     send(&mut session.client, &quit);
-    let last = packet(0, b"\xFF\xB0\x04#08S01Bye");
-    expect(&mut session.client, &last);
-    assert_eq!(
-        session.proxy.messages().join(" "),
-        "COM_STMT_CLOSE COM_PING COM_RESET_CONNECTION COM_QUIT"
-    );
-    assert_eq!(session.proxy.round_trips(), 2);
+    expect(&mut session.client, &bye);
+    let names = "COM_STMT_CLOSE COM_PING COM_QUIT";
+    assert_eq!(session.proxy.messages().join(" "), names);
+    assert_eq!(session.proxy.round_trips(), 1);
+    session.end();
+}
+
+#[test]
+fn a_reset_connection_forgets_its_statements() {
+    let prepare = command(0x16, b"SELECT 1");
+    let execute = command(0x17, &[5, 0, 0, 0, 0, 1, 0, 0, 0]);
+    let rest = [execute.clone(), command(0x1F, b""), execute].concat();
+    let (first, second) = (prepare.clone(), rest.clone());
+    let prepared = packet(1, &[0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let said = prepared.clone();
+    let mut session = session(move |mut stream| {
+        expect(&mut stream, &first);
+        send(&mut stream, &said);
+        expect(&mut stream, &second);
+        send(&mut stream, &packet(1, OK).repeat(3));
+    });
+    send(&mut session.client, &prepare);
+    expect(&mut session.client, &prepared);
+    send(&mut session.client, &rest);
+    expect(&mut session.client, &packet(1, OK).repeat(3));
+    let statements = session.proxy.statements();
+    assert_eq!(statements, ["SELECT 1", "(unknown statement 5)"]);
     session.end();
 }
 

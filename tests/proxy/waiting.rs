@@ -64,6 +64,15 @@ on_both! {
         assert_lost::<Conn>(conn.set_balance(12));
     }
 
+    fn what_is_released_before_it_fires_does_not_fire(place) {
+        let proxy = place.proxy();
+        let mut conn: Conn = through(&proxy);
+        let cut = proxy.cut_before("UPDATE");
+        proxy.release();
+        assert_eq!(conn.set_balance(11), Ok(1));
+        assert!(!cut.fired());
+    }
+
     fn a_delay_is_at_least_as_long_as_it_says(place) {
         let proxy = place.proxy();
         let mut conn: Conn = through(&proxy);

@@ -92,7 +92,7 @@ impl Armed {
     pub fn wait_until_fired(&self) {
         assert!(
             self.0.wait(BOUND, |state| state.fired > 0),
-            "no statement came that fires {:?}",
+            "nothing came in {BOUND:?} that fires {:?}",
             self.0
         );
     }

@@ -87,7 +87,7 @@ impl Postgres {
             self.asked_by_sync = kind == b'S';
         }
         unit.number = self.asked;
-        unit.waits = self.answered > 0 && !matches!(kind, b'X' | b'd' | b'p');
+        unit.waits = !matches!(kind, b'X' | b'd' | b'p');
         unit
     }
 
