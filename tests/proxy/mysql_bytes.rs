@@ -67,6 +67,41 @@ fn what_the_proxy_cannot_read_is_not_offered() {
     session(|_| ()).end();
 }
 
+/// A login takes as many turns as the server likes. A file that a statement asks for is one more.
+#[test]
+fn a_login_is_not_counted_and_a_file_is() {
+    let login = packet(1, &[0xFF; 32]);
+    let other_way = packet(2, b"\xFEmysql_native_password\0");
+    let no_password = packet(3, b"");
+    let load = command(0x03, b"LOAD DATA LOCAL INFILE 'rows' INTO TABLE t");
+    let wants = packet(1, b"\xFBrows");
+    let file = [packet(2, b"1\n"), packet(3, b"")].concat();
+    let turns = [
+        (login, other_way),
+        (no_password, packet(4, OK)),
+        (load, wants),
+        (file, packet(4, OK)),
+    ];
+    let hello = greeting(OFFERED_TO_CLIENT, [0; 2], [0; 4]);
+    let (script, said) = (turns.clone(), hello.clone());
+    let mut session = scripted("mysql", move |mut stream| {
+        send(&mut stream, &said);
+        for (question, answer) in script {
+            expect(&mut stream, &question);
+            send(&mut stream, &answer);
+        }
+    });
+    expect(&mut session.client, &hello);
+    let mut counts = Vec::new();
+    for (question, answer) in turns {
+        send(&mut session.client, &question);
+        expect(&mut session.client, &answer);
+        counts.push(session.proxy.round_trips());
+    }
+    assert_eq!(counts, [0, 0, 1, 1]);
+    session.end();
+}
+
 /// As a connector does that does not wait for the number: 0xFFFFFFFF is the statement prepared last.
 #[test]
 fn prepared_and_executed_in_one_segment_is_one_round_trip() {

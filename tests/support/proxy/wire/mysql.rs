@@ -63,11 +63,10 @@ impl Wire for Mysql {
             };
             return Some(self.answered_by(Expected::Login, request));
         }
-        // A command begins to count its packets anew. Anything else goes on with a login, or is a file for LOAD DATA LOCAL,
-        // which ends with an empty packet.
+        // A command begins to count its packets anew. Anything else goes on with a login, or is a file for LOAD DATA LOCAL.
         if bytes[3] != 0 {
             return Some(Request {
-                waits: self.answered > 0 && bytes.len() == 4,
+                waits: self.answered > 0,
                 bytes,
                 ..Request::default()
             });
