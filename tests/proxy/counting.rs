@@ -1,10 +1,9 @@
 //! Statements, messages and round trips, through Diesel's connections.
 
-use crate::place::{Place, Server, assert_lost, look_away, through};
+use crate::place::{Place, Server, through};
 use crate::support::proxy::Proxy;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::result::Error;
 
 /// All that passed since the last look.
 fn seen(proxy: &Proxy) -> (Vec<String>, String, usize) {
@@ -62,7 +61,7 @@ on_both! {
         for _ in 0..2 {
             diesel::sql_query("SELECT nothing FROM accounts").execute(&mut conn).unwrap_err();
         }
-        look_away(&proxy);
+        proxy.forget();
         assert_eq!(conn.set_balance(11), Ok(1));
         assert_eq!(proxy.statements().len(), 1);
     }
@@ -101,7 +100,7 @@ fn postgres_copies_in_two_round_trips() {
     let copied = diesel::copy_from(crate::place::accounts::table)
         .from_raw_data(crate::place::accounts::table, |copy| {
             copy.write_all(b"2\t20\n")
-                .map_err(|error| Error::SerializationError(error.into()))
+                .map_err(|error| diesel::result::Error::SerializationError(error.into()))
         })
         .execute(&mut conn);
     assert_eq!(copied, Ok(1));
@@ -113,7 +112,7 @@ fn postgres_copies_in_two_round_trips() {
     );
     // The server has answered only one of the two Syncs, and what is answered next is still known.
     let cut = proxy.cut_after("UPDATE");
-    assert_lost::<PgConnection>(conn.set_balance(11));
+    crate::place::assert_lost::<PgConnection>(conn.set_balance(11));
     assert!(cut.fired());
 }
 

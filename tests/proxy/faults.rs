@@ -1,6 +1,6 @@
 //! Connections that end at a chosen statement, and what is stored afterwards.
 
-use crate::place::{Place, Server, assert_lost, look_away, through};
+use crate::place::{Place, Server, assert_lost, through};
 use diesel::connection::SimpleConnection;
 
 on_both! {
@@ -23,7 +23,7 @@ on_both! {
         let cut = proxy.cut_after("commit");
         conn.batch_execute("BEGIN").unwrap();
         conn.set_balance(11).unwrap();
-        look_away(&proxy);
+        proxy.forget();
         assert_lost::<Conn>(conn.batch_execute("COMMIT"));
         assert!(cut.fired());
         assert_eq!(proxy.statements(), ["COMMIT"]);
@@ -68,7 +68,7 @@ on_both! {
         let proxy = place.proxy();
         let mut conn: Conn = through(&proxy);
         assert_eq!(conn.balance(), Ok(10));
-        look_away(&proxy);
+        proxy.forget();
         let cut = proxy.cut_after("select");
         assert_lost::<Conn>(conn.balance());
         assert!(cut.fired());

@@ -58,7 +58,7 @@ pub fn session(server: impl FnOnce(TcpStream) + Send + 'static) -> Scripted {
     send(&mut session.client, &login);
     expect(&mut session.client, &packet(2, OK));
     assert_eq!(session.proxy.round_trips(), 0);
-    session.proxy.messages();
+    session.proxy.forget();
     session
 }
 

@@ -26,7 +26,7 @@ fn session(server: impl FnOnce(TcpStream) + Send + 'static) -> Scripted {
     });
     send(&mut session.client, STARTUP);
     expect(&mut session.client, READY);
-    session.proxy.messages();
+    session.proxy.forget();
     session
 }
 

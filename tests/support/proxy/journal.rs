@@ -27,6 +27,10 @@ impl Journal {
         self.0.lock().unwrap().push((connection, Event::RoundTrip));
     }
 
+    pub fn forget(&self) {
+        self.0.lock().unwrap().clear();
+    }
+
     pub fn messages(&self, whose: Whose) -> Vec<&'static str> {
         self.take(whose, |event| match event {
             Event::Message(name) => Ok(name),

@@ -1,7 +1,7 @@
 //! One client's connection and the proxy's own to the server. A thread each way moves what arrives.
 
-use super::Shared;
 use super::fault::{Action, BOUND, Fault};
+use super::shared::Shared;
 use super::source::Source;
 use super::wire::{Answer, Inbox, Request, Wire};
 use std::io::{Read, Result, Write};

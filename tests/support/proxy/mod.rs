@@ -18,22 +18,20 @@
 mod fault;
 mod journal;
 mod link;
+mod shared;
 mod source;
 mod url;
 mod wire;
 
 pub use fault::{Armed, Held};
 
-use fault::{Action, BOUND, Fault, Faults};
-use journal::Journal;
-use link::Link;
+use fault::Action;
+use shared::Shared;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use url::Target;
-use wire::Wire;
 
 /// Dropping it closes every connection and ends every thread.
 pub struct Proxy {
@@ -49,10 +47,7 @@ impl Proxy {
         let (target, before, after) = url::split(url);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared {
-            target,
-            ..Shared::default()
-        });
+        let shared = Arc::new(Shared::before(target));
         Proxy {
             url: format!("{before}{address}{after}"),
             address,
@@ -69,6 +64,11 @@ impl Proxy {
         &self.url
     }
 
+    /// A look at everything: what passed so far is not counted.
+    pub fn forget(&self) {
+        self.shared.journal.forget();
+    }
+
     /// The statements since the last look, of all connections.
     pub fn statements(&self) -> Vec<String> {
         self.shared.journal.statements(None)
@@ -79,7 +79,8 @@ impl Proxy {
         self.shared.journal.round_trips(None)
     }
 
-    /// The protocol's names of the client's messages since the last look, of all connections.
+    /// The protocol's names of the client's messages since the last look, of all connections. One without an answer may still
+    /// be on its way when the client goes on.
     pub fn messages(&self) -> Vec<&'static str> {
         self.shared.journal.messages(None)
     }
@@ -158,89 +159,5 @@ impl Drop for Proxy {
             let complaint = self.shared.complaint.lock().unwrap().take();
             assert!(complaint.is_none(), "{}", complaint.unwrap_or_default());
         }
-    }
-}
-
-#[derive(Default)]
-struct Shared {
-    target: Target,
-    journal: Journal,
-    faults: Faults,
-    links: Mutex<Vec<Weak<Link>>>,
-    stopped: AtomicBool,
-    clear_found_rows: AtomicBool,
-    complaint: Mutex<Option<String>>,
-}
-
-impl Shared {
-    /// Returns when it is stopped and every connection has ended.
-    fn accept(&self, listener: &TcpListener) {
-        thread::scope(|threads| {
-            for (number, client) in listener.incoming().enumerate() {
-                if self.stopped.load(Ordering::SeqCst) {
-                    return;
-                }
-                // A client may have gone before it was accepted.
-                let Ok(client) = client else { continue };
-                let Some(link) = self.link(number, client) else {
-                    continue;
-                };
-                let other = link.clone();
-                threads.spawn(move || link.carry_requests(self));
-                threads.spawn(move || other.carry_answers(self));
-            }
-        });
-    }
-
-    fn link(&self, number: usize, client: TcpStream) -> Option<Arc<Link>> {
-        let Target { host, port, .. } = &self.target;
-        let link = TcpStream::connect((host.as_str(), *port))
-            .and_then(|server| Link::new(number, client, server, self.wire()));
-        let link = match link {
-            Ok(link) => Arc::new(link),
-            Err(error) => {
-                self.complain(format!("the proxy cannot reach {host}:{port}: {error}"));
-                return None;
-            }
-        };
-        let mut links = self.links.lock().unwrap();
-        links.push(Arc::downgrade(&link));
-        // Stopping sets this first and closes what is listed afterwards.
-        if self.stopped.load(Ordering::SeqCst) {
-            link.close();
-        }
-        Some(link)
-    }
-
-    fn wire(&self) -> Box<dyn Wire> {
-        if self.target.is_mysql {
-            let clear_found_rows = self.clear_found_rows.load(Ordering::SeqCst);
-            Box::new(wire::mysql::Mysql::new(clear_found_rows))
-        } else {
-            Box::<wire::postgres::Postgres>::default()
-        }
-    }
-
-    /// Waits for the test. A test that forgets would wait for its own statement forever.
-    fn expect_release(&self, fault: &Fault) -> bool {
-        let released = fault.released_within(BOUND);
-        if !released {
-            self.complain(format!("nobody released {fault:?} in {BOUND:?}"));
-        }
-        released
-    }
-
-    fn complain(&self, complaint: String) {
-        self.complaint.lock().unwrap().get_or_insert(complaint);
-    }
-
-    fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
-        for link in self.links.lock().unwrap().iter() {
-            if let Some(link) = link.upgrade() {
-                link.close();
-            }
-        }
-        self.faults.release();
     }
 }
