@@ -36,16 +36,6 @@ on_both! {
         assert_eq!(proxy.statements(), ["SELECT balance + 1 AS balance FROM accounts", "SELECT 3"]);
     }
 
-    fn the_url_keeps_everything_but_the_address(place) {
-        let proxy = place.proxy();
-        let (start, end) = (place.url.find('@').unwrap(), place.url.rfind('/').unwrap());
-        let own = proxy.url();
-        assert_eq!(own[..=start], place.url[..=start]);
-        assert!(own.ends_with(&place.url[end..]), "{own}");
-        assert!(own[start..].starts_with("@127.0.0.1:"), "{own}");
-        assert_ne!(own, place.url);
-    }
-
     fn a_long_statement_and_a_long_answer_pass_whole(place) {
         let proxy = place.proxy();
         let mut conn: Conn = through(&proxy);

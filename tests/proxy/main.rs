@@ -12,4 +12,5 @@ mod mysql_answers;
 mod mysql_bytes;
 mod postgres_bytes;
 mod scripted;
+mod urls;
 mod waiting;
