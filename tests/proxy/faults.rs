@@ -111,8 +111,8 @@ on_both! {
             proxy.cut_before("UPDATE");
         });
         let said = refused.unwrap_err().downcast::<String>().unwrap();
-        assert!(said.starts_with("one fault at a time: "), "{said}");
-        assert!(said.contains(r#"CutBefore, text: "commit""#), "{said}");
+        let expected = r#"one fault at a time: CutBefore at "commit" is still armed, disarm it first"#;
+        assert_eq!(*said, expected);
     }
 
     fn one_connection_is_cut_and_another_is_not(place) {

@@ -1,6 +1,7 @@
 //! What the proxy is told to do to a message, and whether it has.
 
 use super::wire::Request;
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -18,7 +19,6 @@ pub enum Action {
     Hold,
 }
 
-#[derive(Debug)]
 pub struct Fault {
     pub action: Action,
     text: String,
@@ -26,11 +26,17 @@ pub struct Fault {
     changed: Condvar,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     every_time: bool,
     fired: usize,
     released: bool,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {:?}", self.action, self.text)
+    }
 }
 
 impl Fault {
@@ -92,7 +98,7 @@ impl Armed {
     pub fn wait_until_fired(&self) {
         assert!(
             self.0.wait(BOUND, |state| state.fired > 0),
-            "nothing came in {BOUND:?} that fires {:?}",
+            "nothing came in {BOUND:?} that fires {}",
             self.0
         );
     }
@@ -150,7 +156,7 @@ impl Faults {
         // The panic must not poison what the proxy needs when it is dropped.
         drop(known);
         if let Some(earlier) = earlier.filter(|earlier| !earlier.state().released) {
-            panic!("one fault at a time: {earlier:?} is still armed, disarm it first");
+            panic!("one fault at a time: {earlier} is still armed, disarm it first");
         }
         Armed(fault)
     }

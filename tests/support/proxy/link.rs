@@ -139,7 +139,7 @@ impl Link {
                 self.swallow(fault, request, shared);
                 // The thread of the answers ends the connection.
                 if !source.ends_within(BOUND) {
-                    shared.complain(format!("no whole answer to {fault:?} in {BOUND:?}"));
+                    shared.complain(format!("no whole answer to {fault} in {BOUND:?}"));
                 }
                 false
             }

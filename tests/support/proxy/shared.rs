@@ -81,7 +81,7 @@ impl Shared {
     pub fn expect_release(&self, fault: &Fault) -> bool {
         let released = fault.released_within(BOUND);
         if !released {
-            self.complain(format!("nobody released {fault:?} in {BOUND:?}"));
+            self.complain(format!("nobody released {fault} in {BOUND:?}"));
         }
         released
     }
