@@ -45,7 +45,8 @@ impl Wire for Postgres {
         let number = self.answered + 1;
         // ReadyForQuery, or CopyInResponse: the server reads on before it says anything else.
         let last = matches!(bytes[0], b'Z' | b'G');
-        // While the server reads a COPY it leaves Sync out, and answers the next one.
+        // While the server reads a COPY it leaves Sync out, and answers the next one:
+        // <https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY>.
         if bytes[0] == b'Z' || last && self.asked_by_sync {
             self.answered = number;
         }
