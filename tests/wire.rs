@@ -276,4 +276,42 @@ mod mysql_behind_a_proxy {
         conn.modify(42, Mode::optimistic(), |_: &mut Product| {})
             .unwrap();
     }
+
+    // MySQL has no compound statement outside of a procedure: BEGIN falls back to a batch, and the end of the transaction is
+    // not tried another way.
+    #[test]
+    fn row_r1_a_server_without_compound_statements_is_sent_batches() {
+        let bed = mysql_bare();
+        let proxy = Proxy::to(bed.url());
+        proxy.does_not_know("NOT ATOMIC");
+        let (mut conn, _) = bed.by(proxy.url());
+        conn.fetch::<Product>(42).unwrap();
+        for committed in [true, false] {
+            let before = conn.fetch::<Product>(42).unwrap().version;
+            let log = Log::on(&mut conn);
+            proxy.forget();
+            let result = conn.transact(&Retry::default(), |tx| -> Result<(), App> {
+                tx.unchecked_touch(Product::key(42))?;
+                if committed {
+                    Ok(())
+                } else {
+                    Err(App::OutOfStock)
+                }
+            });
+            assert_eq!(result.is_ok(), committed, "{result:?}");
+            let sent = log.statements();
+            let end = match committed {
+                true => "RELEASE SAVEPOINT occ_guard; COMMIT",
+                false => "ROLLBACK TO SAVEPOINT occ_guard; ROLLBACK",
+            };
+            assert!(sent[0].starts_with("BEGIN NOT ATOMIC "), "{sent:?}");
+            assert_eq!(sent[1], "START TRANSACTION; SAVEPOINT occ_guard");
+            assert_eq!((sent[3].as_str(), sent.len()), (end, 4));
+            let prepared_touch = usize::from(committed);
+            assert_eq!(proxy.round_trips(), 1 + 3 + 1 + prepared_touch + 3);
+            let after = conn.fetch::<Product>(42).unwrap().version;
+            assert_eq!(after, before + i64::from(committed));
+            assert_eq!(depth(&mut conn), 0);
+        }
+    }
 }

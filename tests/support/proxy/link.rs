@@ -58,7 +58,8 @@ impl Link {
         while source.look(&mut inbox) {
             // What arrived together goes on together, so that it is one round trip however fast the server is.
             let mut batch = Batch::default();
-            while let Some(request) = self.next_request(&mut inbox) {
+            while let Some(mut request) = self.next_request(&mut inbox) {
+                shared.misspell(&mut request.bytes);
                 if let Some(refusal) = request.refusal {
                     if (&self.client).write_all(refusal).is_err() {
                         return;

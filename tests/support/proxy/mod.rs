@@ -141,6 +141,12 @@ impl Proxy {
         self.shared.faults.release();
     }
 
+    /// Misspells these words on their way, so that the server answers with a syntax error, as one does that has no such
+    /// statement. The log shows what the client said.
+    pub fn does_not_know(&self, words: &str) {
+        *self.shared.unknown.lock().unwrap() = Some(words.to_owned());
+    }
+
     /// Takes CLIENT_FOUND_ROWS from the connections that are made from now on, as some proxies do.
     pub fn clear_found_rows(&self) {
         assert!(self.shared.target.is_mysql, "only MySQL has that flag");

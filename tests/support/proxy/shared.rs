@@ -18,6 +18,8 @@ pub struct Shared {
     links: Mutex<Vec<Weak<Link>>>,
     stopped: AtomicBool,
     pub clear_found_rows: AtomicBool,
+    /// Words that the server is not to know.
+    pub unknown: Mutex<Option<String>>,
     pub complaint: Mutex<Option<String>>,
 }
 
@@ -26,6 +28,17 @@ impl Shared {
         Shared {
             target,
             ..Shared::default()
+        }
+    }
+
+    /// Misspells what the server is not to know.
+    pub fn misspell(&self, bytes: &mut [u8]) {
+        let unknown = self.unknown.lock().unwrap();
+        let Some(words) = unknown.as_deref().map(str::as_bytes) else {
+            return;
+        };
+        if let Some(at) = bytes.windows(words.len()).position(|part| part == words) {
+            bytes[at..at + words.len()].fill(b'X');
         }
     }
 
