@@ -152,6 +152,7 @@ on_every_server! {
     }
 }
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod where_isolation_can_be_chosen {
     use super::*;
     use diesel_occ::{IsolationLevel, TxOptions};

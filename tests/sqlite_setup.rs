@@ -64,7 +64,7 @@ fn row_r1_the_default_setup_is_wal_full_with_foreign_keys_and_five_seconds() {
 #[test]
 fn row_r1_a_pool_sets_up_every_connection() {
     let (_folder, url) = file();
-    let pool = SqliteConnection::pool(&url, 3);
+    let pool = <SqliteConnection as support::TestServer>::pool(&url, 3);
     let mut conns = [
         pool.get().unwrap(),
         pool.get().unwrap(),

@@ -159,7 +159,10 @@ pub fn a_name() -> String {
 /// Removes what a test has made. A connection of the test that is still open may hold a lock, so a failure is no failure of
 /// the test.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-struct OnDrop(Mutex<Option<Box<dyn FnOnce() -> QueryResult<()> + Send>>>);
+struct OnDrop(Mutex<Option<Remove>>);
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+type Remove = Box<dyn FnOnce() -> QueryResult<()> + Send>;
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 impl Drop for OnDrop {
