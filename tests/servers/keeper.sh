@@ -49,9 +49,17 @@ end_groups() {
 any_left() {
     local each
     for each; do
-        if kill -0 -- "-${each#*:}" 2>/dev/null; then return 0; fi
+        if kill -0 -- "-${each#*:}" 2>/dev/null && ! is_dead "${each#*:}"; then return 0; fi
     done
     return 1
+}
+
+# Whether a group is nothing but dead processes that nobody has asked about. Their parent is gone, and the first process of a
+# container may be slow to ask.
+is_dead() {
+    cat /proc/[0-9]*/stat 2>/dev/null | sed 's/.*) //' | awk -v group="$1" '
+        $3 == group { found = 1; if ($1 != "Z") alive = 1 }
+        END { exit !(found && !alive) }'
 }
 
 clean_up() {
@@ -94,7 +102,7 @@ alive() { kill -0 "$1" 2>/dev/null; }
 give_up() {
     {
         echo "$1: $2. The end of its log:"
-        tail -n 20 -- "$room/$1.log" | sed 's/^/    /'
+        tail -n 40 -- "$room/$1.log" | sed 's/^/    /'
     } >&2
     exit 1
 }

@@ -7,8 +7,10 @@
 find_mariadb() { PATH=$PATH:/usr/sbin command -v "$1"; }
 
 # Run as the server's user and without --user: as root the script would also change the owner of a PAM helper under /usr.
+# In the folder, because the script takes a space in a path for the end of it.
 prepare_mysql() {
-    (as_server mysql "$(find_mariadb mariadb-install-db)" --no-defaults --datadir="$home/data" --tmpdir="$home" \
+    cd "$home" || return
+    (as_server mysql "$(find_mariadb mariadb-install-db)" --no-defaults --datadir=./data --tmpdir=. \
         --auth-root-authentication-method=normal --skip-name-resolve --skip-test-db)
 }
 

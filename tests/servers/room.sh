@@ -27,6 +27,10 @@ leave() {
     fi
     exit "$status"
 }
+trap leave EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
 
 # The servers' users must reach it.
 make_room() {
@@ -54,10 +58,6 @@ enter() {
         mysql) [[ -n ${OCC_TEST_MYSQL_URL:-} ]] || start+=(mysql) ;;
         esac
     done
-    trap leave EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
-    trap 'exit 129' HUP
     make_room "${start[@]}"
     # A group of its own: what ends this one is not to end the keeper.
     set -m
