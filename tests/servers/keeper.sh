@@ -63,9 +63,11 @@ is_dead() {
 }
 
 clean_up() {
-    local status=$? backend pid stop name groups=()
+    local status=$? backend pid name errors groups=()
     trap - EXIT
     set +e
+    # Bash tells of each job that a signal ended.
+    exec {errors}>&2 2>/dev/null
     if ((running)); then end_groups "TERM:$running"; fi
     for pid in "${preparing[@]}"; do groups+=("KILL:$pid"); done
     for backend in "${!servers[@]}"; do
@@ -74,7 +76,7 @@ clean_up() {
     done
     end_groups "${groups[@]}"
     cd /
-    rm -rf -- "$room"
+    rm -rf -- "$room" 2>&"$errors"
     exit "$status"
 }
 # Signals are for the run: it ends, and with it our standard input.
@@ -83,10 +85,10 @@ trap clean_up EXIT
 
 # ---- the run's word -----------------------------------------------------------------------------------------
 
-# Waits a moment, and leaves when the run is over.
+# Waits this many seconds, and leaves when the run is over.
 pause() {
     local said status=0
-    read -r -t 0.05 said || status=$?
+    read -r -t "$1" said || status=$?
     if ((status == 0)); then
         running=$said
     elif ((status <= 128)); then
@@ -98,12 +100,16 @@ alive() { kill -0 "$1" 2>/dev/null; }
 
 # ---- the start ----------------------------------------------------------------------------------------------
 
-# $1: the backend, $2: what failed. The end of its log says why.
-give_up() {
+# $1: the backend, $2: what happened. The end of its log says why.
+complain() {
     {
         echo "$1: $2. The end of its log:"
         tail -n 40 -- "$room/$1.log" | sed 's/^/    /'
     } >&2
+}
+
+give_up() {
+    complain "$@"
     exit 1
 }
 
@@ -142,7 +148,7 @@ start() {
                 return
             fi
             if ((SECONDS - since > 120)); then give_up "$backend" "not ready after two minutes"; fi
-            pause
+            pause 0.05
         done
         grep -q 'Address already in use' "$home.log" || break
     done
@@ -157,11 +163,20 @@ for backend in "${backends[@]}"; do
     preparing+=("$!")
 done
 for i in "${!backends[@]}"; do
-    while alive "${preparing[i]}"; do pause; done
+    while alive "${preparing[i]}"; do pause 0.05; done
     wait "${preparing[i]}" || give_up "${backends[i]}" "an empty database cluster could not be made"
 done
 preparing=()
 for backend in "${backends[@]}"; do start "$backend"; done
 echo ready
 
-while read -r said; do running=$said; done
+# Until the run is over. A server that is lost is told, for what the tests see of it is a refused connection.
+while :; do
+    for backend in "${!servers[@]}"; do
+        if ! alive "${servers[$backend]}"; then
+            complain "$backend" "the server ended during the run"
+            unset "servers[$backend]"
+        fi
+    done
+    pause 1
+done

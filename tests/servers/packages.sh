@@ -40,30 +40,30 @@ missing_packages() {
     } | sort -u
 }
 
-# Debian's package makes a cluster and starts it, unless a file here says no. The file goes away again.
-# https://manpages.debian.org/bookworm/postgresql-common/pg_createcluster.1.en.html#FILES
+# Debian's package makes a cluster and starts it, unless a file in this folder says no. The file goes away again.
+# https://manpages.debian.org/bookworm/postgresql-common/pg_createcluster.1.en.html
 apt_install() (
     folder=/etc/postgresql-common/createcluster.d
     as_root=()
     if ((EUID != 0)); then as_root=(sudo); fi
     made=()
-    for each in "${folder%/*}" "$folder"; do
-        if [[ ! -d $each ]]; then made=("$each" "${made[@]}"); fi
-    done
     take_away() {
         "${as_root[@]}" rm -f -- "$folder/diesel_occ.conf"
         if ((${#made[@]})); then "${as_root[@]}" rmdir --ignore-fail-on-non-empty -- "${made[@]}"; fi
     }
-    trap take_away EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
-    trap 'exit 129' HUP
     if [[ " $* " == *' postgresql '* ]]; then
+        for each in "${folder%/*}" "$folder"; do
+            if [[ ! -d $each ]]; then made=("$each" "${made[@]}"); fi
+        done
+        trap take_away EXIT
+        trap 'exit 130' INT
+        trap 'exit 143' TERM
+        trap 'exit 129' HUP
         "${as_root[@]}" mkdir -p "$folder"
         "${as_root[@]}" tee "$folder/diesel_occ.conf" >/dev/null <<<"create_main_cluster = false"
     fi
-    # In the foreground, so that a signal waits for apt: dpkg is not to be broken off in the middle. A MySQL server that stands
-    # in MariaDB's way is for its owner to remove.
+    # In the foreground, so that a signal waits for apt: dpkg is not to be broken off in the middle. A MySQL server that is in
+    # MariaDB's way is for its owner to remove.
     "${as_root[@]}" apt-get update &&
         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
             apt-get install -y --no-install-recommends --no-remove "$@"

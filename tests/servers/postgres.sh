@@ -31,8 +31,8 @@ make_locales() {
     wait
 }
 
-# A package without its translations (slim images leave them out) still takes the setting, and answers in English: only a
-# message shows it.
+# A package without its translations (Ubuntu's, and those in slim images) still takes the setting, and answers in English: only
+# a message shows it.
 speaks_french() {
     local said
     said=$(as_server postgres "$(find_postgres)/postgres" --single -D "$home/data" postgres 2>&1 <<<"
