@@ -148,6 +148,20 @@ pub fn server_url(variable: &str) -> String {
     })
 }
 
+/// The languages that PostgreSQL answers in here: without its translations it takes the setting, and speaks English.
+#[cfg(feature = "postgres")]
+pub fn languages_of_postgres(all: &[&'static str]) -> Vec<&'static str> {
+    let speaks = std::env::var("OCC_TEST_FRENCH").map_or(true, |speaks| speaks == "yes");
+    let (english, others): (Vec<_>, Vec<_>) = all
+        .iter()
+        .partition(|name| ["C", "en_US.UTF-8"].contains(name));
+    if !speaks {
+        println!("SKIPPED: PostgreSQL has no translations here, so not in {others:?}");
+        return english;
+    }
+    all.to_vec()
+}
+
 /// A name that no other test has.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub fn a_name() -> String {
