@@ -13,6 +13,20 @@ use std::time::Duration;
 use support::*;
 
 on_every_connection! {
+    // A flag of the thread leaked from one policy into another.
+    fn case_optimistic_r11_two_policies_at_once_keep_apart(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        let (mut outer, mut inner) = (0, 0);
+        let result = conn.modify(42, Mode::optimistic().retry(Retry::never()), |_: &mut Product| {
+            outer += 1;
+            let policy = Retry::default().attempts(3).timer(FakeTimer::new(0.0));
+            let lost = other.transact(&policy, |tx| { inner += 1; tx.touch(Product::at(43, 9)) });
+            assert!(matches!(lost, Err(Error::RetriesExhausted(_))));
+        });
+        result.unwrap();
+        assert_eq!((outer, inner), (1, 3));
+    }
+
     // A second save after a conflict went through, because the failed one had moved the version in memory.
     fn case_optimistic_v1_a_second_save_after_a_conflict_conflicts_too(bed) {
         let (first, second) = (&mut bed.connect(), &mut bed.connect());
@@ -341,21 +355,6 @@ mod only_on_sqlite {
         conn.batch_execute("CREATE TRIGGER quiet BEFORE UPDATE ON products BEGIN SELECT RAISE(IGNORE); END").unwrap();
         let error = conn.touch(Product::at(42, 7)).unwrap_err();
         assert!(matches!(&error, Error::Suppressed(facts) if facts.table == "products" && facts.key == "42"), "{error:?}");
-    }
-
-    // A flag of the thread leaked from one policy into another.
-    fn case_optimistic_r11_two_policies_at_once_keep_apart(bed) {
-        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
-        other.batch_execute("PRAGMA busy_timeout = 0").unwrap();
-        let (mut outer, mut inner) = (0, 0);
-        let result = conn.modify(42, Mode::optimistic().retry(Retry::never()), |_: &mut Product| {
-            outer += 1;
-            let policy = Retry::default().attempts(3).timer(FakeTimer::new(0.0));
-            let lost = other.transact(&policy, |tx| { inner += 1; tx.touch(Product::at(43, 9)) });
-            assert!(matches!(lost, Err(Error::RetriesExhausted(_))));
-        });
-        result.unwrap();
-        assert_eq!((outer, inner), (1, 3));
     }
     }
 }

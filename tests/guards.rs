@@ -24,6 +24,41 @@ fn break_it<C: Connection>(conn: &mut C) {
 }
 
 on_every_connection! {
+    fn row_r5_an_end_on_the_connection_itself_is_found_out(bed) {
+        let conn = &mut bed.connect();
+        for (end, version) in [("ROLLBACK", 7), ("COMMIT", 8)] {
+            let result = conn.transact(&Retry::never(), |tx| -> Result<(), App> {
+                tx.touch(Product::at(42, 7))?;
+                tx.conn()?.batch_execute(end)?;
+                assert!(matches!(tx.touch(Product::at(43, 1)), Err(Error::TransactionEnded(_))));
+                Ok(())
+            });
+            assert!(matches!(result, Err(App::Occ(Error::TransactionEnded(_)))), "{end}: {result:?}");
+            assert_eq!((conn.fetch::<Product>(42).unwrap().version, conn.fetch::<Product>(43).unwrap().version), (version, 1), "{end}");
+        }
+    }
+
+    fn row_r5_a_panic_at_begin_or_commit_rolls_back(bed) {
+        let conn = &mut bed.connect();
+        for at in ["; SAVEPOINT occ_guard", "RELEASE SAVEPOINT"] {
+            // The instrumentation panics where nothing of the user's runs any more.
+            conn.set_instrumentation(move |event: InstrumentationEvent<'_>| {
+                if let InstrumentationEvent::FinishQuery { query, .. } | InstrumentationEvent::StartQuery { query, .. } = event {
+                    let starts = matches!(event, InstrumentationEvent::StartQuery { .. });
+                    assert!(!query.to_string().contains(at) || starts == at.starts_with(';'), "instrumented");
+                }
+            });
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                conn.transact(&Retry::never(), |tx| tx.touch(Product::at(42, 7)))
+            }));
+            assert!(panicked.is_err(), "{at}");
+            conn.set_instrumentation(|_: InstrumentationEvent<'_>| {});
+            assert_eq!(depth(conn), 0, "{at}");
+            // The next one begins, and reads what was there before.
+            conn.transact(&Retry::never(), |tx| tx.verify(Product::at(42, 7))).unwrap();
+        }
+    }
+
     fn row_r5_an_error_in_a_nested_transact_takes_back_its_writes(bed) {
         let conn = &mut bed.connect();
         conn.transact(&Retry::never(), |tx| -> Result<(), App> {
@@ -495,26 +530,6 @@ mod only_on_sqlite {
         let error = conn.touch(Product::at(42, 7)).unwrap_err();
         assert_eq!(format!("{error} {error:?}"), "the database refused a statement Database(Unknown: …)");
         assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "ann owes 300");
-    }
-
-    fn row_r5_a_panic_at_begin_or_commit_rolls_back(bed) {
-        let conn = &mut bed.connect();
-        for at in ["BEGIN IMMEDIATE; SAVEPOINT", "RELEASE SAVEPOINT"] {
-            // The instrumentation panics where nothing of the user's runs any more.
-            conn.set_instrumentation(move |event: InstrumentationEvent<'_>| {
-                if let InstrumentationEvent::FinishQuery { query, .. } | InstrumentationEvent::StartQuery { query, .. } = event {
-                    let starts = matches!(event, InstrumentationEvent::StartQuery { .. });
-                    assert!(!query.to_string().starts_with(at) || starts == at.starts_with("BEGIN"), "instrumented");
-                }
-            });
-            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                conn.transact(&Retry::never(), |tx| tx.touch(Product::at(42, 7)))
-            }));
-            assert!(panicked.is_err(), "{at}");
-            conn.set_instrumentation(|_: InstrumentationEvent<'_>| {});
-            assert_eq!(depth(conn), 0, "{at}");
-            conn.batch_execute("BEGIN; ROLLBACK").unwrap();
-        }
     }
     }
 }

@@ -31,6 +31,17 @@ impl Observer for Told {
 }
 
 on_every_connection! {
+    fn row_r2_the_defaults_are_twenty_attempts_and_ten_seconds(bed) {
+        let conn = &mut bed.connect();
+        let error = conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| tx.touch(Product::at(42, 1))).unwrap_err();
+        assert!(matches!(&error, Error::RetriesExhausted(facts) if facts.attempts == 20), "{error:?}");
+        let timer = FakeTimer::new(1.0);
+        let policy = Retry::default().attempts(10_000).timer(timer.clone());
+        conn.transact(&policy, |tx| tx.touch(Product::at(42, 1))).unwrap_err();
+        assert_eq!(timer.slept()[..9], [2, 4, 8, 16, 32, 64, 128, 200, 200]);
+        assert!((9_800..=10_000).contains(&timer.slept().iter().sum::<u128>()));
+    }
+
     fn row_r1_a_conflict_runs_the_whole_closure_again_on_fresh_data(bed) {
         let (conn, other) = (&mut bed.connect(), &mut bed.connect());
         let timer = FakeTimer::new(1.0);
@@ -286,6 +297,16 @@ mod only_on_sqlite {
     on_every_connection! {
     of sqlite;
 
+    fn row_r2_the_default_patience_for_the_write_lock_is_ten_seconds(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        other.batch_execute("BEGIN IMMEDIATE").unwrap();
+        let timer = FakeTimer::new(1.0);
+        let error = conn.transact(&Retry::default().timer(timer), |tx| tx.touch(Product::at(42, 7))).unwrap_err();
+        other.batch_execute("ROLLBACK").unwrap();
+        let Error::LockTimeout(facts) = error else { panic!("{error:?}") };
+        assert!((Duration::from_secs(9)..=Duration::from_secs(10)).contains(&facts.waited), "{facts}");
+    }
+
     fn row_r1_a_busy_database_at_begin_is_waited_for_and_is_no_attempt(bed) {
         let (conn, other) = (&mut bed.connect(), bed.connect());
         let other = Arc::new(Mutex::new(other));
@@ -308,23 +329,6 @@ mod only_on_sqlite {
         // Who has waited long looks more often: 2 ms, then 1 ms, then less.
         assert_eq!(timer.slept()[..10], [2, 2, 2, 2, 1, 1, 1, 1, 0, 0]);
         assert!(told.0.lock().unwrap().is_empty());
-    }
-
-    fn row_r2_the_defaults_are_twenty_attempts_and_ten_seconds(bed) {
-        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
-        let error = conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| tx.touch(Product::at(42, 1))).unwrap_err();
-        assert!(matches!(&error, Error::RetriesExhausted(facts) if facts.attempts == 20), "{error:?}");
-        let timer = FakeTimer::new(1.0);
-        let policy = Retry::default().attempts(10_000).timer(timer.clone());
-        conn.transact(&policy, |tx| tx.touch(Product::at(42, 1))).unwrap_err();
-        assert_eq!(timer.slept()[..9], [2, 4, 8, 16, 32, 64, 128, 200, 200]);
-        assert!((9_800..=10_000).contains(&timer.slept().iter().sum::<u128>()));
-        other.batch_execute("BEGIN IMMEDIATE").unwrap();
-        let timer = FakeTimer::new(1.0);
-        let error = conn.transact(&Retry::default().timer(timer), |tx| tx.touch(Product::at(42, 7))).unwrap_err();
-        other.batch_execute("ROLLBACK").unwrap();
-        let Error::LockTimeout(facts) = error else { panic!("{error:?}") };
-        assert!((Duration::from_secs(9)..=Duration::from_secs(10)).contains(&facts.waited), "{facts}");
     }
     }
 }
