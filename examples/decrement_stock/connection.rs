@@ -14,18 +14,12 @@ pub enum AnyConnection {
     Mysql(MysqlConnection),
 }
 
-// An application that knows its servers writes one such line.
-#[cfg(not(any(feature = "postgres", feature = "mysql")))]
-diesel_occ::impl_multi_connection!(AnyConnection { Sqlite });
-#[cfg(all(feature = "postgres", not(feature = "mysql")))]
-diesel_occ::impl_multi_connection!(AnyConnection { Sqlite, Postgres });
-#[cfg(all(feature = "mysql", not(feature = "postgres")))]
-diesel_occ::impl_multi_connection!(AnyConnection { Sqlite, Mysql });
-#[cfg(all(feature = "postgres", feature = "mysql"))]
 diesel_occ::impl_multi_connection!(AnyConnection {
     Sqlite,
+    #[cfg(feature = "postgres")]
     Postgres,
-    Mysql
+    #[cfg(feature = "mysql")]
+    Mysql,
 });
 
 /// Connects, and changes nothing. The URL is the path of a file, or has the scheme of a server that is compiled in.

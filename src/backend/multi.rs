@@ -1,7 +1,8 @@
 //! A `#[derive(MultiConnection)]` enum is the connection in it.
 
 /// Makes a `#[derive(diesel::MultiConnection)]` enum a connection of this crate: the two impls that Diesel's derive cannot
-/// write. Call it in the module of the derive, with the enum's name and all its variants.
+/// write. Call it in the module of the derive, with the enum's name and all its variants, each with the `#[cfg]` that it has
+/// in the enum.
 ///
 /// ```
 /// use diesel_occ::prelude::*;
@@ -21,25 +22,25 @@
 /// ```
 #[macro_export]
 macro_rules! impl_multi_connection {
-    ($any:ident { $($variant:ident),+ $(,)? }) => {
+    ($any:ident { $($(#[$attribute:meta])* $variant:ident),+ $(,)? }) => {
         impl $crate::Dialect for MultiBackend {
             type Fetch = $crate::Reread;
 
             fn server(backend: &Self) -> &'static $crate::Server {
-                match backend { $(MultiBackend::$variant(backend) => $crate::Dialect::server(backend)),+ }
+                match backend { $($(#[$attribute])* MultiBackend::$variant(backend) => $crate::Dialect::server(backend)),+ }
             }
 
             fn query_builder(backend: &Self) -> <Self as $crate::diesel::backend::Backend>::QueryBuilder {
                 type Builder = <MultiBackend as $crate::diesel::backend::Backend>::QueryBuilder;
                 match backend {
-                    $(MultiBackend::$variant(backend) => Builder::$variant($crate::Dialect::query_builder(backend))),+
+                    $($(#[$attribute])* MultiBackend::$variant(backend) => Builder::$variant($crate::Dialect::query_builder(backend))),+
                 }
             }
         }
 
         impl $crate::Driver for $any {
             fn backend(&mut self) -> MultiBackend {
-                match self { $($any::$variant(conn) => MultiBackend::$variant($crate::Driver::backend(conn))),+ }
+                match self { $($(#[$attribute])* $any::$variant(conn) => MultiBackend::$variant($crate::Driver::backend(conn))),+ }
             }
 
             fn begin(
@@ -47,19 +48,19 @@ macro_rules! impl_multi_connection {
                 sql: &str,
                 again: &mut dyn FnMut(&$crate::diesel::result::Error) -> bool,
             ) -> $crate::diesel::result::QueryResult<$crate::Bundle> {
-                match self { $($any::$variant(conn) => $crate::Driver::begin(conn, sql, again)),+ }
+                match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::begin(conn, sql, again)),+ }
             }
 
             fn end(&mut self, sql: &str, bundle: $crate::Bundle) -> $crate::diesel::result::QueryResult<()> {
-                match self { $($any::$variant(conn) => $crate::Driver::end(conn, sql, bundle)),+ }
+                match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::end(conn, sql, bundle)),+ }
             }
 
             fn examine(&mut self) -> $crate::diesel::result::QueryResult<$crate::Checkup> {
-                match self { $($any::$variant(conn) => $crate::Driver::examine(conn)),+ }
+                match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::examine(conn)),+ }
             }
 
             fn number_of(&mut self, message: &str) -> Option<u32> {
-                match self { $($any::$variant(conn) => $crate::Driver::number_of(conn, message)),+ }
+                match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::number_of(conn, message)),+ }
             }
         }
     };

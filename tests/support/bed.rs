@@ -203,28 +203,21 @@ fn multi<S: TestServer>(variant: fn(S) -> Any) -> Bed<Any> {
 }
 
 /// A `MultiConnection` of the backends that are compiled in.
-macro_rules! any_of {
-    ($($variant:ident($connection:ty)),+) => {
-        #[derive(diesel::MultiConnection)]
-        pub enum Any {
-            $($variant($connection)),+
-        }
-        diesel_occ::impl_multi_connection!(Any { $($variant),+ });
-    };
-}
-
-#[cfg(all(not(feature = "postgres"), not(feature = "mysql")))]
-any_of!(Sqlite(SqliteConnection));
-#[cfg(all(feature = "postgres", not(feature = "mysql")))]
-any_of!(Sqlite(SqliteConnection), Pg(PgConnection));
-#[cfg(all(not(feature = "postgres"), feature = "mysql"))]
-any_of!(Sqlite(SqliteConnection), Mysql(MysqlConnection));
-#[cfg(all(feature = "postgres", feature = "mysql"))]
-any_of!(
+#[derive(diesel::MultiConnection)]
+pub enum Any {
     Sqlite(SqliteConnection),
+    #[cfg(feature = "postgres")]
     Pg(PgConnection),
-    Mysql(MysqlConnection)
-);
+    #[cfg(feature = "mysql")]
+    Mysql(MysqlConnection),
+}
+diesel_occ::impl_multi_connection!(Any {
+    Sqlite,
+    #[cfg(feature = "postgres")]
+    Pg,
+    #[cfg(feature = "mysql")]
+    Mysql,
+});
 
 macro_rules! beds {
     ($($bare:ident $pooled:ident $multi:ident: $connection:ty, $variant:ident;)+) => {$(
