@@ -227,6 +227,29 @@ on_every_connection! {
         }
     }
 
+    // A constraint that is looked at by COMMIT needs a lock that somebody holds.
+    fn row_r1_a_lock_timeout_at_commit_is_rolled_back_and_run_again_in_english_and_french(bed) {
+        let (conn, other) = (&mut bed.connect(), Arc::new(Mutex::new(bed.connect())));
+        conn.batch_execute("
+            CREATE FUNCTION count_it() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN UPDATE flags SET version = version + 1; RETURN NULL; END';
+            CREATE CONSTRAINT TRIGGER count_it AFTER UPDATE ON products DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION count_it();
+        ").unwrap();
+        for language in languages_of_postgres(&["C", "fr_FR.UTF-8"]) {
+            conn.batch_execute(&format!("SET lock_timeout = '30ms'; SET lc_messages = '{language}'")).unwrap();
+            let before = conn.fetch::<Product>(42).unwrap().version;
+            other.lock().unwrap().batch_execute("BEGIN; UPDATE flags SET version = version").unwrap();
+            let mut runs = 0;
+            let once = conn.transact(&Retry::never(), |tx| tx.unchecked_touch(Product::key(42))).unwrap_err();
+            assert!(matches!(&once, Error::Database(_)) && Fault::of(&once) == Fault::LockTimeout, "{language}: {once:?}");
+            assert_usable(conn);
+            let leaves = other.clone();
+            let timer = FakeTimer::new(0.0).on_sleep(move || leaves.lock().unwrap().batch_execute("ROLLBACK").unwrap());
+            conn.transact(&Retry::default().timer(timer), |tx| { runs += 1; tx.unchecked_touch(Product::key(42)) }).unwrap();
+            assert_eq!((runs, conn.fetch::<Product>(42).unwrap().version), (2, before + 1), "{language}");
+            assert_usable(conn);
+        }
+    }
+
     fn row_r1_a_lock_timeout_in_autocommit_is_run_again_by_modify(bed) {
         let (conn, other) = (&mut bed.connect(), Arc::new(Mutex::new(bed.connect())));
         conn.batch_execute("SET lock_timeout = '30ms'; SET lc_messages = 'fr_FR.UTF-8'").unwrap();
