@@ -170,8 +170,9 @@ on_every_connection! {
 
     fn row_r1_a_deadlock_inside_a_savepoint_runs_the_whole_closure_again(bed) {
         for language in languages_of_postgres(&["C", "fr_FR.UTF-8"]) {
-            let (mut conn, mut other) = (bed.connect(), bed.connect());
-            // The one that looks first is the victim.
+            let (mut conn, mut other, mut watcher) = (bed.connect(), bed.connect(), bed.connect());
+            let their_pid: i32 = diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("pg_backend_pid()")).get_result(&mut other).unwrap();
+            // The one that looks for a deadlock is the victim, and each looks once: ours, when theirs waits already.
             conn.batch_execute(&format!("SET deadlock_timeout = '20ms'; SET lc_messages = '{language}'")).unwrap();
             other.batch_execute("SET deadlock_timeout = '1min'").unwrap();
             let (both_hold, their_both_hold) = { let barrier = Arc::new(Barrier::new(2)); (barrier.clone(), barrier) };
@@ -186,6 +187,8 @@ on_every_connection! {
                 tx.unchecked_touch(Product::key(42))?;
                 if runs == 1 {
                     both_hold.wait();
+                    let waits = format!("SELECT pg_sleep(0.002), 1 / count(*) FROM pg_locks WHERE pid = {their_pid} AND NOT granted");
+                    while watcher.batch_execute(&waits).is_err() {}
                 }
                 let result: Result<(), App> = tx.savepoint(|tx| Ok(tx.unchecked_touch(Product::key(43))?));
                 if let Err(App::Occ(error)) = &result {
