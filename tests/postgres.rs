@@ -181,8 +181,11 @@ on_every_connection! {
                 their_both_hold.wait();
                 other.batch_execute("UPDATE products SET stock = stock WHERE id = 42; COMMIT").unwrap();
             });
+            // The other one comes to its end before the second run.
+            let mut their = Some(their);
+            let timer = FakeTimer::new(0.0).on_sleep(move || if let Some(their) = their.take() { their.join().unwrap() });
             let (mut runs, mut inner) = (0, None);
-            conn.transact(&Retry::default(), |tx| -> Result<(), App> {
+            conn.transact(&Retry::default().timer(timer), |tx| -> Result<(), App> {
                 runs += 1;
                 tx.unchecked_touch(Product::key(42))?;
                 if runs == 1 {
@@ -199,7 +202,6 @@ on_every_connection! {
                 }
                 Ok(())
             }).unwrap();
-            their.join().unwrap();
             assert_eq!((runs, inner), (2, Some(Fault::Deadlock)), "{language}");
             assert_usable(&mut conn);
         }
