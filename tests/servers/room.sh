@@ -13,6 +13,7 @@ source "$servers_folder/packages.sh"
 
 room=
 keeper=
+runs=no
 
 # The keeper ends what runs, stops the servers and removes the folder, all when its standard input ends.
 leave() {
@@ -20,11 +21,12 @@ leave() {
     trap - EXIT
     trap '' INT TERM HUP PIPE
     if [[ -n $keeper ]]; then
+        # A signal may come before the keeper is told what was started.
+        if [[ $runs == yes && $! != "$keeper" ]]; then tell_keeper "$!"; fi
         exec {to_keeper}>&-
-        wait "$keeper" 2>/dev/null
-    elif [[ -n $room ]]; then
-        rm -rf -- "$room"
+        wait "$keeper" 2>/dev/null || true
     fi
+    if [[ -n $room ]]; then rm -rf -- "$room"; fi
     exit "$status"
 }
 trap leave EXIT
@@ -72,16 +74,20 @@ enter() {
     exit 1
 }
 
+# A run without its keeper still has a status to report.
+tell_keeper() { { echo "$1" >&"$to_keeper"; } 2>/dev/null || true; }
+
 # Runs a command and returns its status. In the background and waited for, because bash runs a trap only between foreground
 # commands: Ctrl-C and TERM take effect at once. As a group, because cargo, rustc and the test that runs go together.
 in_group() {
-    local status=0 group
+    local status=0
+    runs=yes
     set -m
     "$@" &
-    group=$!
     set +m
-    echo "$group" >&"$to_keeper"
-    wait "$group" || status=$?
-    echo 0 >&"$to_keeper"
+    tell_keeper "$!"
+    wait "$!" || status=$?
+    runs=no
+    tell_keeper 0
     return "$status"
 }
