@@ -1,7 +1,8 @@
 //! Eight workers at once: threads, or processes that this program starts of itself. A process says that it is ready, waits
 //! for a line on its standard input, and ends with its tally as four numbers.
 
-use crate::worker::{Order, Side, Tally, work};
+use crate::selling::Tally;
+use crate::worker::{Order, work};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Barrier;
@@ -52,7 +53,7 @@ impl Worker {
         let program = std::env::current_exe().expect("the path of this program");
         let mut child = Command::new(program)
             .arg(WORKER)
-            .args(to_args(order))
+            .args(order.to_args())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -102,29 +103,9 @@ impl Drop for Worker {
     }
 }
 
-fn to_args(order: &Order) -> [String; 5] {
-    [
-        order.side.name().to_owned(),
-        order.path.clone(),
-        order.durable.to_string(),
-        order.busy_timeout.as_millis().to_string(),
-        order.time.as_millis().to_string(),
-    ]
-}
-
 /// The life of a process that is a worker.
 pub fn be_a_worker(args: &[String]) {
-    let [side, path, durable, busy_timeout, time] = args else {
-        panic!("a worker was told {args:?}")
-    };
-    let milliseconds = |text: &str| Duration::from_millis(text.parse().expect("a number"));
-    let order = Order {
-        side: Side::named(side).expect("a side"),
-        path: path.clone(),
-        durable: durable == "true",
-        busy_timeout: milliseconds(busy_timeout),
-        time: milliseconds(time),
-    };
+    let order = Order::from_args(args);
     let tally = work(&order, || {
         print!("{READY}");
         std::io::stdout().flush().expect("the output");

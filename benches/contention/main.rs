@@ -15,13 +15,16 @@ mod product;
 #[path = "../support/report.rs"]
 mod report;
 
+mod figures;
 mod fleet;
+mod selling;
 mod worker;
 
+use figures::{Figures, Runs};
 use fleet::{WORKERS, be_a_worker, processes, threads};
 use report::{Bar, Report, Scale, median, spread};
 use std::time::Duration;
-use worker::{Order, Side, Tally};
+use worker::{Order, Side};
 
 const AT_LEAST_HALF: Bar = 0.5..=f64::INFINITY;
 const RATE: Bar = 0.7..=f64::INFINITY;
@@ -125,66 +128,6 @@ impl Case {
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What came of one run.
-struct Figures {
-    /// Sales a second.
-    rate: f64,
-    /// Least, median and most of a worker.
-    accepted: [f64; 3],
-    /// The least of a worker, of an equal share.
-    least: f64,
-    conflicts: f64,
-    exhausted: f64,
-    /// Sales that the row does not show, or shows too many.
-    lost: f64,
-}
-
-impl Figures {
-    fn of(tallies: &[Tally], sold: i64, version: i64) -> Self {
-        let mut accepted: Vec<f64> = tallies.iter().map(|tally| tally.accepted as f64).collect();
-        accepted.sort_by(f64::total_cmp);
-        let total: u64 = tallies.iter().map(|tally| tally.accepted).sum();
-        let time = tallies.iter().map(|tally| tally.time).max();
-        let time = time.expect("workers").as_secs_f64();
-        let count = |number: fn(&Tally) -> u64| tallies.iter().map(number).sum::<u64>() as f64;
-        let counted = i64::try_from(total).expect("a number of sales");
-        Figures {
-            rate: total as f64 / time,
-            accepted: [accepted[0], median(&accepted), accepted[accepted.len() - 1]],
-            least: accepted[0] / (total as f64 / accepted.len() as f64),
-            conflicts: count(|tally| tally.conflicts),
-            exhausted: count(|tally| tally.exhausted),
-            lost: (counted.abs_diff(sold) + counted.abs_diff(version)) as f64,
-        }
-    }
-}
-
-/// The runs of a side.
-struct Runs(Vec<Figures>);
-
-impl Runs {
-    fn each(&self, figure: impl Fn(&Figures) -> f64) -> Vec<f64> {
-        self.0.iter().map(figure).collect()
-    }
-
-    fn median(&self, figure: impl Fn(&Figures) -> f64) -> f64 {
-        median(&self.each(figure))
-    }
-
-    fn most(&self, figure: impl Fn(&Figures) -> f64) -> f64 {
-        self.each(figure).into_iter().fold(0.0, f64::max)
-    }
-
-    fn shares(&self) -> String {
-        let [least, middle, most] = [0, 1, 2].map(|at| self.median(|run| run.accepted[at]));
-        format!(
-            "least share {} accepted {least}/{middle}/{most} conflicts {}",
-            spread(&self.each(|run| run.least)),
-            self.median(|run| run.conflicts)
-        )
-    }
-}
-
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|arg| arg == fleet::WORKER) {
@@ -201,7 +144,7 @@ fn main() {
         Scale::Quick | Scale::Smoke => 1,
     };
 
-    report::print_machine();
+    report::print_machine(&format!("sqlite {}", c::version()));
     let ours = match busy_timeout {
         Some(time) => format!("{time:?}"),
         None => format!("{BUSY_TIMEOUT:?}, none for modify"),

@@ -2,14 +2,13 @@
 
 use crate::c::{Database, Statement};
 use crate::product::{Product, products};
+use crate::selling::{Conflicts, Refused, Sale, Tally, sell_all, take_one};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use diesel_occ::sqlite::{Setup, Synchronous};
-use diesel_occ::{Conflict, Error, Mode, Observer, Retry, Versioned, VersionedConnection};
+use diesel_occ::{Mode, Retry, Versioned, VersionedConnection};
 use libsqlite3_sys::SQLITE_ROW;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A way to sell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,15 +61,31 @@ pub struct Order {
     pub time: Duration,
 }
 
-/// What a worker has to say in the end.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Tally {
-    pub accepted: u64,
-    pub conflicts: u64,
-    /// Sales that ended in an error, and were begun again.
-    pub exhausted: u64,
-    /// From the start to the last sale.
-    pub time: Duration,
+impl Order {
+    /// For a process that is a worker.
+    pub fn to_args(&self) -> Vec<String> {
+        vec![
+            self.side.name().to_owned(),
+            self.path.clone(),
+            self.durable.to_string(),
+            self.busy_timeout.as_millis().to_string(),
+            self.time.as_millis().to_string(),
+        ]
+    }
+
+    pub fn from_args(args: &[String]) -> Self {
+        let [side, path, durable, busy_timeout, time] = args else {
+            panic!("a worker was told {args:?}")
+        };
+        let milliseconds = |text: &str| Duration::from_millis(text.parse().expect("a number"));
+        Order {
+            side: Side::named(side).expect("a side"),
+            path: path.clone(),
+            durable: durable == "true",
+            busy_timeout: milliseconds(busy_timeout),
+            time: milliseconds(time),
+        }
+    }
 }
 
 /// Gets ready, and sells when `start` has returned.
@@ -80,61 +95,6 @@ pub fn work(order: &Order, start: impl FnOnce()) -> Tally {
     } else {
         work_in_c(order, start)
     }
-}
-
-enum Sale {
-    Accepted,
-    SoldOut,
-    Conflict,
-    GaveUp,
-}
-
-fn sell_all(time: Duration, mut sell: impl FnMut() -> Sale) -> Tally {
-    let mut tally = Tally::default();
-    let started = Instant::now();
-    while started.elapsed() < time {
-        match sell() {
-            Sale::Accepted => {
-                tally.accepted += 1;
-                tally.time = started.elapsed();
-            }
-            Sale::SoldOut => break,
-            Sale::Conflict => tally.conflicts += 1,
-            Sale::GaveUp => tally.exhausted += 1,
-        }
-    }
-    tally
-}
-
-#[derive(Clone, Default)]
-struct Conflicts(Arc<AtomicU64>);
-
-impl Observer for Conflicts {
-    fn conflict(&self, _: &Conflict) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-enum Refused {
-    SoldOut,
-    GaveUp,
-}
-
-impl From<Error> for Refused {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::GuardFailed(_) => Refused::SoldOut,
-            _ => Refused::GaveUp,
-        }
-    }
-}
-
-fn take_one(product: &mut Product) -> Result<(), Refused> {
-    if product.stock == 0 {
-        return Err(Refused::SoldOut);
-    }
-    product.stock -= 1;
-    Ok(())
 }
 
 fn work_with_us(order: &Order, start: impl FnOnce()) -> Tally {
@@ -178,7 +138,7 @@ fn work_with_us(order: &Order, start: impl FnOnce()) -> Tally {
             Err(Refused::GaveUp) => Sale::GaveUp,
         }
     });
-    tally.conflicts += conflicts.0.load(Ordering::Relaxed);
+    tally.conflicts += conflicts.seen();
     tally
 }
 

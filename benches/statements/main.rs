@@ -71,7 +71,7 @@ fn main() {
     let (fast, slow) = plans(scale);
     let folder = tempfile::tempdir().expect("a folder");
 
-    report::print_machine();
+    report::print_machine(&format!("sqlite {}", c::version()));
     let key = if work::rowid_is_key() {
         "INTEGER"
     } else {

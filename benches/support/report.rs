@@ -73,14 +73,14 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// What the figures depend on.
-pub fn print_machine() {
+pub fn print_machine(servers: &str) {
     let rustc = Command::new("rustc").arg("--version").output();
     let rustc = rustc.map_or_else(
         |_| "rustc unknown".to_owned(),
         |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
     );
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
-    println!("sqlite {}, {rustc}, {cpus} CPUs", crate::c::version());
+    println!("{servers}, {rustc}, {cpus} CPUs");
 }
 
 /// How much a benchmark does.
