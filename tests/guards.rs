@@ -24,6 +24,18 @@ fn break_it<C: Connection>(conn: &mut C) {
 }
 
 on_every_connection! {
+    fn row_r5_a_commit_in_a_query_node_of_the_users_is_found_out_at_once(bed) {
+        let conn = &mut bed.connect();
+        let result = conn.transact(&Retry::default(), |tx| -> Result<(), App> {
+            tx.touch(Product::at(42, 7))?;
+            Sneaky.execute(tx)?;
+            assert!(matches!(tx.touch(Product::at(43, 1)), Err(Error::TransactionEnded(_))));
+            Ok(())
+        });
+        assert!(matches!(result, Err(App::Occ(Error::TransactionEnded(_)))), "{result:?}");
+        assert_eq!((conn.fetch::<Product>(42).unwrap().version, conn.fetch::<Product>(43).unwrap().version), (8, 1));
+    }
+
     fn row_r5_an_end_on_the_connection_itself_is_found_out(bed) {
         let conn = &mut bed.connect();
         for (end, version) in [("ROLLBACK", 7), ("COMMIT", 8)] {
@@ -483,24 +495,6 @@ mod only_on_sqlite {
         ").unwrap();
         let error = conn.unchecked_touch(Doc::key(2)).unwrap_err();
         assert!(matches!(&error, Error::Suppressed(_)), "{error:?}");
-    }
-
-    fn row_r5_a_busy_database_after_a_raw_commit_is_not_blamed_for_the_end(bed) {
-        let (conn, blocker) = (&mut bed.connect(), &mut bed.connect());
-        conn.batch_execute("PRAGMA busy_timeout = 0").unwrap();
-        let mut runs = 0;
-        let result = conn.transact(&Retry::default().attempts(2).timer(FakeTimer::new(0.0)), |tx| -> Result<(), App> {
-            runs += 1;
-            Sneaky.execute(tx)?;
-            blocker.batch_execute("BEGIN IMMEDIATE")?;
-            let busy = tx.touch(Product::at(42, 7)).unwrap_err();
-            blocker.batch_execute("ROLLBACK")?;
-            assert_eq!(Fault::of(&busy), Fault::Busy);
-            assert!(matches!(tx.touch(Product::at(42, 7)), Err(Error::TransactionEnded(_))));
-            Ok(())
-        });
-        assert!(matches!(&result, Err(App::Occ(Error::TransactionEnded(_)))), "{result:?}");
-        assert_eq!(runs, 1);
     }
 
     fn row_r5_what_ran_on_the_connection_itself_is_asked_about(bed) {

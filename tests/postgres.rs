@@ -126,7 +126,7 @@ on_every_connection! {
             let options = TxOptions::default()
                 .isolation(IsolationLevel::Serializable)
                 .retry(Retry::default().attempts(attempts).timer(FakeTimer::new(0.0)));
-            let mut runs = 0;
+            let (log, mut runs) = (Log::on(conn), 0);
             let result = conn.transact(&options, |tx| -> Result<(), App> {
                 runs += 1;
                 if runs == 1 {
@@ -139,6 +139,8 @@ on_every_connection! {
                 }
                 Ok(())
             });
+            let sent = log.statements();
+            assert!(!sent.iter().any(|sql| sql.contains("ROLLBACK")), "PostgreSQL has done that: {sent:?}");
             match attempts {
                 1 => assert!(matches!(&result, Err(App::Occ(error @ Error::Database(_))) if Fault::of(error) == Fault::Serialization), "{result:?}"),
                 _ => assert!(result.is_ok() && runs == 2, "{runs} {result:?}"),
@@ -381,5 +383,34 @@ on_every_connection! {
         let dead = conn.fetch::<Product>(42).unwrap_err();
         assert_eq!(Fault::of(&dead), Fault::ConnectionLost);
         assert_eq!(other.fetch::<Product>(42).unwrap().version, 7);
+    }
+
+    fn row_o4_what_a_trigger_raises_is_in_no_debug_of_whatever_kind(bed) {
+        let conn = &mut bed.connect();
+        conn.batch_execute("CREATE FUNCTION low() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            RAISE EXCEPTION 'not enough of %', OLD.name USING ERRCODE = 'check_violation'; END $$;
+            CREATE TRIGGER low BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION low()").unwrap();
+        let error = conn.touch(Product::at(42, 7)).unwrap_err();
+        assert!(!format!("{error:?} {error}").contains("secret"), "{error:?}");
+    }
+}
+
+on_every_server! {
+    of postgres;
+
+    // More binds than the protocol can count: the client library sends nothing.
+    fn row_r7_what_the_client_library_refuses_is_no_lost_connection(bed) {
+        let conn = &mut bed.connect();
+        let ids: Vec<i64> = (0..70_000).collect();
+        let mut runs = 0;
+        let result = conn.transact(&Retry::default(), |tx| -> Result<(), App> {
+            runs += 1;
+            let rows: Vec<_> = ids.iter().map(|id| (orders::id.eq(id), orders::product_id.eq(42))).collect();
+            diesel::insert_into(orders::table).values(rows).execute(tx)?;
+            Ok(())
+        });
+        assert!(matches!(&result, Err(App::Diesel(_))), "{result:?}");
+        assert_eq!(runs, 1);
+        assert_usable(conn);
     }
 }

@@ -415,13 +415,15 @@ mod where_writers_of_a_row_queue {
                 'BEGIN UPDATE flags_behind SET version = NEW.version WHERE id = OLD.id; RETURN NEW; END';
             CREATE TRIGGER write_flags INSTEAD OF UPDATE ON flags FOR EACH ROW EXECUTE FUNCTION write_flags();
         ").unwrap();
-            let mut runs = 0;
+            let (log, mut runs) = (Log::on(conn), 0);
             conn.transact(&Retry::default().timer(FakeTimer::new(0.0)), |tx| -> Result<(), App> {
                 runs += 1;
                 tx.touch(Flag::at(1, if runs < 3 { 9 } else { 1 }))?;
                 Ok(())
             }).unwrap();
             assert_eq!((runs, conn.fetch::<Flag>(1).unwrap().version), (3, 2));
+        let tried = log.statements().iter().filter(|sql| sql.contains(" FOR NO KEY UPDATE")).count();
+        assert_eq!(tried, 2, "once after each lost race");
         }
             }
     }

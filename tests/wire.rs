@@ -301,8 +301,8 @@ mod mysql_behind_a_proxy {
             assert_eq!(result.is_ok(), committed, "{result:?}");
             let sent = log.statements();
             let end = match committed {
-                true => "RELEASE SAVEPOINT occ_guard; COMMIT",
-                false => "ROLLBACK TO SAVEPOINT occ_guard; ROLLBACK",
+                true => "RELEASE SAVEPOINT occ_guard; COMMIT AND NO CHAIN NO RELEASE",
+                false => "ROLLBACK TO SAVEPOINT occ_guard; ROLLBACK AND NO CHAIN NO RELEASE",
             };
             assert!(sent[0].starts_with("BEGIN NOT ATOMIC "), "{sent:?}");
             assert_eq!(sent[1], "START TRANSACTION; SAVEPOINT occ_guard");

@@ -68,6 +68,9 @@ pub enum Warning {
     ChangedRowsCounted,
     /// The session is not in strict mode: a value that does not fit is cut, and the statement succeeds.
     NotStrict,
+    /// The session opens a transaction by itself (`autocommit = 0`): what a write outside a transaction of Diesel's stores is gone
+    /// unless somebody commits it.
+    NoAutocommit,
     /// By default a transaction reads what others have not committed.
     ReadsUncommitted,
     /// Older than what this crate is written for.
@@ -89,6 +92,9 @@ impl fmt::Display for Warning {
             ),
             Warning::NotStrict => {
                 f.write_str("the session is not in strict mode: values are cut without an error")
+            }
+            Warning::NoAutocommit => {
+                f.write_str("autocommit is off: a write outside a transaction is not stored")
             }
             Warning::ReadsUncommitted => {
                 f.write_str("transactions read what others have not committed")

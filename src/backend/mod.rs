@@ -19,11 +19,11 @@ pub use begin::{Begin, Bundle, IsolationLevel};
 pub use checkup::{Checkup, Warning, check};
 
 use crate::error::{Error, OutcomeUnknown, Result};
-use crate::fault::{Fault, Row, Verdict, by_number, classify, look_up};
+use crate::fault::{Fault, Row, Verdict, by_number, look_up};
 use begin::BeginSql;
 use diesel::backend::Backend;
 use diesel::connection::{Connection, LoadConnection, TransactionManager};
-use diesel::result::{Error as DieselError, QueryResult};
+use diesel::result::{DatabaseErrorKind, Error as DieselError, QueryResult};
 
 /// What one kind of server does and how it says it.
 ///
@@ -37,8 +37,16 @@ pub struct Server {
     pub(crate) begin: BeginSql,
     /// A statement that succeeds only where no transaction is open; `None` where Diesel's connection is told by the server.
     pub(crate) only_outside: Option<&'static str>,
-    /// What a statement of the user's mentions that may end the transaction: a reason to ask.
-    pub(crate) ending_words: &'static [&'static str],
+    /// Whether a statement of the user's may end the transaction: a reason to ask. `None` where there is nothing to ask.
+    pub(crate) may_end: Option<fn(&str) -> bool>,
+    /// The guard's release, and COMMIT.
+    pub(crate) commit: &'static str,
+    /// COMMIT alone, where it can be tried again.
+    pub(crate) commit_alone: &'static str,
+    /// Back to the guard, and ROLLBACK.
+    pub(crate) roll_back: &'static str,
+    /// ROLLBACK alone, and whatever else a transaction that ended otherwise may have left behind.
+    pub(crate) roll_back_alone: &'static str,
     /// What ROLLBACK says where the transaction is already gone, if that is an error there.
     pub(crate) nothing_to_roll_back: Option<&'static str>,
     /// Whether a COMMIT that found the database busy left the transaction open, so that COMMIT can be sent again.
@@ -128,10 +136,28 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
         self.batch_execute(sql)
     }
 
-    /// The server's own number for the failure that it has answered last, if it tells one.
+    /// The server's own number for the failure that it has answered last, if it tells one. An error when it does not answer.
     #[doc(hidden)]
-    fn number_of(&mut self, _message: &str) -> Option<u32> {
-        None
+    fn number_of(&mut self, _message: &str) -> QueryResult<Option<u32>> {
+        Ok(None)
+    }
+
+    /// Whether the server still answers.
+    #[doc(hidden)]
+    fn answers(&mut self) -> bool {
+        match self.batch_execute("SELECT 1") {
+            Err(DieselError::DatabaseError(kind, _)) => !matches!(
+                kind,
+                DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand
+            ),
+            other => other.is_ok(),
+        }
+    }
+
+    /// Whether what this connection has seen decides about its transaction: only a `Tx` does that.
+    #[doc(hidden)]
+    fn is_watched(&self) -> bool {
+        false
     }
 
     /// What a SELECT ends in that is to read what a write would meet now.
@@ -185,13 +211,22 @@ pub(crate) fn depth<C: Connection>(conn: &mut C) -> QueryResult<u32> {
 /// What a failure means. A server that hides it behind its language is asked: so this comes right behind the failure.
 pub(crate) fn diagnose<C: Driver>(conn: &mut C, error: &DieselError) -> Verdict {
     let faults = conn.server().faults;
-    let verdict = look_up(faults, error).or_else(|| match error {
-        DieselError::DatabaseError(_, information) => conn
-            .number_of(information.message())
-            .and_then(|number| by_number(faults, number)),
-        _ => None,
+    let verdict = look_up(faults, error).unwrap_or_else(|| match error {
+        DieselError::DatabaseError(DatabaseErrorKind::UnableToSendCommand, _) => {
+            match conn.answers() {
+                // Too many binds, say: the client library has sent nothing.
+                true => Verdict::goes_on(Fault::Permanent),
+                false => Verdict::lost(),
+            }
+        }
+        DieselError::DatabaseError(_, information) => match conn.number_of(information.message()) {
+            Ok(number) => number
+                .and_then(|number| by_number(faults, number))
+                .unwrap_or(Verdict::goes_on(Fault::Permanent)),
+            Err(_) => Verdict::lost(),
+        },
+        _ => Verdict::goes_on(Fault::Permanent),
     });
-    let verdict = verdict.unwrap_or(Verdict::goes_on(Fault::Permanent));
     mark_if_lost(conn, verdict);
     verdict
 }
@@ -216,7 +251,7 @@ pub(crate) fn write<C: Driver, T>(
         }
         let verdict = diagnose(conn, &source);
         let fault = verdict.fault;
-        match verdict.unknown_at_commit {
+        match verdict.unknown_alone {
             true => Error::OutcomeUnknown(OutcomeUnknown { fault, source }),
             false => source.into(),
         }
@@ -229,8 +264,12 @@ pub(crate) fn read<C: Driver, T>(
     read: impl FnOnce(&mut C) -> QueryResult<T>,
 ) -> Result<T> {
     Ok(read(conn).inspect_err(|error| {
-        let verdict = classify(conn.server().faults, error);
-        mark_if_lost(conn, verdict);
+        // In a transaction somebody else looks, and outside of one a read that failed is no more than that.
+        if let Some(verdict) = look_up(conn.server().faults, error) {
+            mark_if_lost(conn, verdict);
+        } else if matches!(depth(conn), Ok(0)) {
+            diagnose(conn, error);
+        }
     })?)
 }
 

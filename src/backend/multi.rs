@@ -59,7 +59,7 @@ macro_rules! impl_multi_connection {
                 match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::examine(conn)),+ }
             }
 
-            fn number_of(&mut self, message: &str) -> Option<u32> {
+            fn number_of(&mut self, message: &str) -> $crate::diesel::result::QueryResult<Option<u32>> {
                 match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::number_of(conn, message)),+ }
             }
         }

@@ -18,34 +18,13 @@ static MYSQL: Server = Server {
     begin,
     // Error 1568 inside one. Outside it is about the next transaction alone, and the ROLLBACK that follows takes it back.
     only_outside: Some("SET TRANSACTION READ WRITE"),
-    // COMMIT and ROLLBACK, and what commits first. https://mariadb.com/kb/en/sql-statements-that-cause-an-implicit-commit/
-    ending_words: &[
-        "COMMIT",
-        "ROLLBACK",
-        "BEGIN",
-        "START ",
-        "AUTOCOMMIT",
-        "ALTER ",
-        "CREATE ",
-        "DROP ",
-        "RENAME ",
-        "TRUNCATE ",
-        "LOCK TABLE",
-        "GRANT ",
-        "REVOKE ",
-        "SET PASSWORD",
-        "ANALYZE ",
-        "CHECK TABLE",
-        "FLUSH ",
-        "LOAD INDEX",
-        "OPTIMIZE ",
-        "REPAIR ",
-        "RESET ",
-        "INSTALL ",
-        "CHANGE ",
-        // What a procedure does inside is not seen.
-        "CALL ",
-    ],
+    may_end: Some(may_end),
+    // Whatever completion_type says: a chained transaction would go back to the pool with the connection.
+    // https://mariadb.com/kb/en/server-system-variables/#completion_type
+    commit: "RELEASE SAVEPOINT occ_guard; COMMIT AND NO CHAIN NO RELEASE",
+    commit_alone: "COMMIT AND NO CHAIN NO RELEASE",
+    roll_back: "ROLLBACK TO SAVEPOINT occ_guard; ROLLBACK AND NO CHAIN NO RELEASE",
+    roll_back_alone: "ROLLBACK AND NO CHAIN NO RELEASE; UNLOCK TABLES",
     nothing_to_roll_back: None,
     commit_can_be_tried_again: false,
     any_error_aborts: false,
@@ -57,6 +36,27 @@ static MYSQL: Server = Server {
     takes_turn: Some(" FOR UPDATE"),
     faults: fault::mysql::TABLE,
 };
+
+/// All but what surely ends nothing, by its first word. Everything else may commit, as a schema change does, or a procedure.
+/// <https://mariadb.com/kb/en/sql-statements-that-cause-an-implicit-commit/>
+fn may_end(sql: &str) -> bool {
+    const ENDS_NOTHING: [&str; 8] = [
+        "SELECT",
+        "INSERT",
+        "UPDATE",
+        "DELETE",
+        "REPLACE",
+        "WITH",
+        "SAVEPOINT",
+        "RELEASE",
+    ];
+    // A semicolon in a text of the statement is one reason more to ask.
+    sql.split(';').map(str::trim).any(|statement| {
+        let word = statement.split(|c: char| !c.is_ascii_alphanumeric()).next();
+        let word = word.unwrap_or_default().to_ascii_uppercase();
+        !statement.is_empty() && !ENDS_NOTHING.contains(&word.as_str())
+    })
+}
 
 /// The isolation level is set for the next transaction alone. <https://mariadb.com/kb/en/set-transaction/>
 fn begin(asked: &Begin) -> Result<Cow<'static, str>, &'static str> {
@@ -126,29 +126,26 @@ impl Driver for MysqlConnection {
 
     /// The last condition of the statement before is its failure; those in front of it are warnings. By batch, since MySQL
     /// cannot prepare it. <https://mariadb.com/kb/en/get-diagnostics/>
-    fn number_of(&mut self, message: &str) -> Option<u32> {
+    fn number_of(&mut self, message: &str) -> QueryResult<Option<u32>> {
         self.batch_execute(
             "GET DIAGNOSTICS @occ_last = NUMBER; \
              GET DIAGNOSTICS CONDITION @occ_last @occ_number = MYSQL_ERRNO, @occ_text = MESSAGE_TEXT",
-        )
-        .ok()?;
-        let answer = ask_one::<(Nullable<BigInt>, Nullable<Text>), _, _>(
-            self,
-            "SELECT CAST(@occ_number AS SIGNED), CAST(@occ_text AS CHAR)",
-        );
-        let (number, text): (Option<i64>, Option<String>) = answer.ok()?;
+        )?;
+        let (number, text): (Option<i64>, Option<String>) =
+            ask_one::<(Nullable<BigInt>, Nullable<Text>), _, _>(
+                self,
+                "SELECT CAST(@occ_number AS SIGNED), CAST(@occ_text AS CHAR)",
+            )?;
         // Something else, if what failed was not the server.
-        number
-            .filter(|_| text.as_deref() == Some(message))?
-            .try_into()
-            .ok()
+        let number = number.filter(|_| text.as_deref() == Some(message));
+        Ok(number.and_then(|number| number.try_into().ok()))
     }
 
     fn examine(&mut self) -> QueryResult<Checkup> {
         let settings: Vec<(String, String)> = ask::<(Text, Text), _, _>(
             self,
             "SHOW SESSION VARIABLES WHERE Variable_name IN \
-             ('version', 'lc_messages', 'sql_mode', 'tx_isolation', 'transaction_isolation')",
+             ('version', 'lc_messages', 'sql_mode', 'autocommit', 'tx_isolation', 'transaction_isolation')",
         )?;
         let setting = |wanted: &str| {
             let found = settings.iter().find(|(name, _)| name.ends_with(wanted));
@@ -171,6 +168,9 @@ impl Driver for MysqlConnection {
         }
         if !strict {
             warnings.push(Warning::NotStrict);
+        }
+        if setting("autocommit") != "ON" {
+            warnings.push(Warning::NoAutocommit);
         }
         if isolation == IsolationLevel::ReadUncommitted {
             warnings.push(Warning::ReadsUncommitted);
@@ -216,5 +216,40 @@ impl QueryFragment<Mysql> for Compound<'_> {
         out.push_sql(self.0);
         out.push_sql("; END");
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_end;
+
+    #[test]
+    fn only_what_surely_ends_nothing_is_not_asked_about() {
+        for sql in [
+            "SELECT 1",
+            "  select 'COMMIT'",
+            "INSERT INTO t VALUES (1); UPDATE t SET a = 1;",
+            "WITH x AS (SELECT 1) SELECT * FROM x",
+        ] {
+            assert!(!may_end(sql), "{sql}");
+        }
+        for sql in [
+            "COMMIT",
+            "commit",
+            "CREATE\nTABLE t (a INT)",
+            "ALTER/**/TABLE t ADD b INT",
+            "/*! COMMIT */",
+            "LOCK  TABLES t READ",
+            "CALL\nhidden()",
+            "SET\nPASSWORD = ''",
+            "EXECUTE statement",
+            "EXECUTE IMMEDIATE CONCAT('COM', 'MIT')",
+            "SET DEFAULT ROLE NONE",
+            "BACKUP UNLOCK",
+            "SELECT 1; COMMIT",
+            "-- nothing\nCOMMIT",
+        ] {
+            assert!(may_end(sql), "{sql}");
+        }
     }
 }

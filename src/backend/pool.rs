@@ -26,8 +26,12 @@ where
         (**self).end(sql, bundle)
     }
 
-    fn number_of(&mut self, message: &str) -> Option<u32> {
+    fn number_of(&mut self, message: &str) -> QueryResult<Option<u32>> {
         (**self).number_of(message)
+    }
+
+    fn is_watched(&self) -> bool {
+        (**self).is_watched()
     }
 
     fn current_read(&mut self) -> QueryResult<Option<&'static str>> {

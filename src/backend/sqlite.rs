@@ -18,7 +18,11 @@ pub(crate) static SQLITE: Server = Server {
     quote: "`",
     begin,
     only_outside: Some("BEGIN"),
-    ending_words: &["COMMIT", "ROLLBACK", "END"],
+    may_end: Some(mentions_an_end),
+    commit: "RELEASE SAVEPOINT occ_guard; COMMIT",
+    commit_alone: "COMMIT",
+    roll_back: "ROLLBACK TO SAVEPOINT occ_guard; ROLLBACK",
+    roll_back_alone: "ROLLBACK",
     nothing_to_roll_back: Some("cannot rollback - no transaction is active"),
     // https://www.sqlite.org/lang_transaction.html: "the transaction remains active and the COMMIT can be retried later".
     commit_can_be_tried_again: true,
@@ -104,6 +108,14 @@ impl Driver for SqliteConnection {
         handler.back_on()?;
         result.map(|()| Bundle::Batch)
     }
+}
+
+/// Anywhere in the text: an INSERT OR ROLLBACK is one too.
+fn mentions_an_end(sql: &str) -> bool {
+    let sql = sql.to_ascii_uppercase();
+    ["COMMIT", "ROLLBACK", "END"]
+        .iter()
+        .any(|word| sql.contains(word))
 }
 
 /// `RETURNING` came with 3.35. <https://www.sqlite.org/lang_returning.html>

@@ -1,6 +1,6 @@
 //! A server's message without what it quotes: PostgreSQL and MySQL put the offending value between quotes.
 
-use diesel::result::{DatabaseErrorKind, Error as DieselError};
+use diesel::result::Error as DieselError;
 use std::fmt;
 
 /// Shows a Diesel error with its kind and its sentence, everything between quotes left out.
@@ -10,7 +10,7 @@ impl fmt::Debug for Redacted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             DieselError::DatabaseError(kind, information) => {
-                write!(f, "{kind:?}: {}", shown(*kind, information.message()))
+                write!(f, "{kind:?}: {}", shown(information.message()))
             }
             DieselError::DeserializationError(_) => f.write_str("DeserializationError"),
             DieselError::SerializationError(_) => f.write_str("SerializationError"),
@@ -29,8 +29,8 @@ impl fmt::Debug for Redacted<'_> {
     }
 }
 
-/// What a database says in words of its own. Anything else of kind `Unknown` may be a text that the application raises in
-/// a trigger, with values in it.
+/// What a database says in words of its own. Anything else may be a text that the application raises in a trigger, with values
+/// in it, of whatever kind.
 const OWN_WORDS: &[&str] = &[
     "ambiguous column name: ",
     "attempt to write a readonly database",
@@ -65,25 +65,53 @@ const OWN_WORDS: &[&str] = &[
     "You have an error in your SQL syntax",
     "Lock wait timeout exceeded",
     "Deadlock found",
+    "Record has changed since last read",
+    "Query execution was interrupted",
+    "Lost connection to ",
+    "Server has gone away",
+    "UNIQUE constraint failed: ",
+    "NOT NULL constraint failed: ",
+    "CHECK constraint failed: ",
+    "FOREIGN KEY constraint failed",
+    "duplicate key value violates ",
+    "insert or update on table \"",
+    "update or delete on table \"",
+    "null value in column \"",
+    "new row for relation \"",
+    "conflicting key value violates ",
+    "could not serialize access ",
+    "could not obtain lock on ",
+    "canceling statement due to ",
+    "cannot execute ",
+    "server closed the connection ",
+    "terminating connection due to ",
+    "Duplicate entry '",
+    "Cannot add or update a child row",
+    "Cannot delete or update a parent row",
+    "Cannot execute statement in a READ ONLY transaction",
+    "CONSTRAINT `",
+    "Check constraint '",
+    "Column '",
+    "Field '",
 ];
 
-fn shown(kind: DatabaseErrorKind, message: &str) -> String {
-    let own = OWN_WORDS.iter().any(|words| message.starts_with(words));
-    if matches!(kind, DatabaseErrorKind::Unknown) && !own {
-        return "…".to_owned();
+fn shown(message: &str) -> String {
+    match OWN_WORDS.iter().any(|words| message.starts_with(words)) {
+        true => without_quoted(message),
+        false => "…".to_owned(),
     }
-    without_quoted(message)
 }
 
 /// Leaves out everything from the first quote to the last: a value may have quotes in it.
 fn without_quoted(message: &str) -> String {
-    let quotes = ['\'', '"', '`'];
-    match (message.find(quotes), message.rfind(quotes)) {
-        (Some(first), Some(last)) if first < last => {
-            format!("{}…{}", &message[..=first], &message[last..])
-        }
-        (Some(first), _) => format!("{}…", &message[..=first]),
-        _ => message.to_owned(),
+    let quotes = ['\'', '"', '`', '«', '»', '“', '”', '„'];
+    let Some((first, quote)) = message.char_indices().find(|(_, c)| quotes.contains(c)) else {
+        return message.to_owned();
+    };
+    let before = &message[..first + quote.len_utf8()];
+    match message.rfind(quotes) {
+        Some(last) if first < last => format!("{before}…{}", &message[last..]),
+        _ => format!("{before}…"),
     }
 }
 
@@ -104,6 +132,9 @@ mod tests {
                 "invalid input syntax for type integer: \"…\"",
             ),
             ("near 'it", "near '…"),
+            ("la relation « thé » manque", "la relation «…» manque"),
+            ("„Tee“", "„…“"),
+            ("«", "«…"),
         ] {
             assert_eq!(without_quoted(message), shown);
         }

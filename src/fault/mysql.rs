@@ -53,6 +53,12 @@ pub(crate) const TABLE: &[Row] = &[
         "2013 CR_SERVER_LOST, 2055 CR_SERVER_LOST_EXTENDED",
         &["Lost connection to "],
     ),
+    // What a lost connection is called over TLS.
+    Row::connection(
+        "2026 CR_SSL_CONNECTION_ERROR",
+        &["TLS/SSL error", "SSL connection error"],
+    ),
+    Row::connection("2027 CR_MALFORMED_PACKET", &["Malformed packet"]),
     Row::connection(
         "1053 ER_SERVER_SHUTDOWN",
         &["Server shutdown in progress", "Arrêt du serveur en cours"],
@@ -89,12 +95,21 @@ pub(crate) const TABLE: &[Row] = &[
     Row::transaction("1180 ER_ERROR_DURING_COMMIT", &[], Fault::Storage)
         .unknown_at_commit()
         .number(1180),
-    // KILL QUERY, max_statement_time, max_execution_time.
+    Row::statement(
+        "1412 ER_TABLE_DEF_CHANGED",
+        &["Table definition has changed, please retry transaction"],
+        Fault::Serialization,
+    )
+    .loses_its_statement()
+    .number(1412),
+    // KILL QUERY, max_statement_time, max_execution_time. Behind a COMMIT that is sent with its guard's release it comes too late.
     Row::statement(
         "1317 ER_QUERY_INTERRUPTED, 1969, 3024",
         &["Query execution was interrupted"],
         Fault::Permanent,
     )
+    .loses_its_statement()
+    .unknown_in_a_bundle()
     .number(1317),
 ];
 
@@ -118,7 +133,15 @@ mod tests {
     fn lost() -> Verdict {
         Verdict {
             unknown_at_commit: true,
+            unknown_alone: true,
             ..ended(Fault::ConnectionLost)
+        }
+    }
+
+    fn interrupted() -> Verdict {
+        Verdict {
+            unknown_at_commit: true,
+            ..undone(Fault::Permanent)
         }
     }
 
@@ -164,6 +187,13 @@ mod tests {
             ("MySQL server has gone away", lost()),
             ("Lost connection to server during query", lost()),
             ("Lost connection to MySQL server during query", lost()),
+            ("TLS/SSL error: unexpected eof while reading", lost()),
+            ("SSL connection error: unknown error number", lost()),
+            ("Malformed packet", lost()),
+            (
+                "Table definition has changed, please retry transaction",
+                undone(Fault::Serialization),
+            ),
             ("Server shutdown in progress", lost()),
             ("Arrêt du serveur en cours", lost()),
             ("Connection was killed", lost()),
@@ -189,7 +219,7 @@ mod tests {
             ),
             (
                 "Query execution was interrupted (max_statement_time exceeded)",
-                Verdict::goes_on(Fault::Permanent),
+                interrupted(),
             ),
         ];
         for (text, expected) in sentences {
@@ -222,10 +252,12 @@ mod tests {
                 1180,
                 Verdict {
                     unknown_at_commit: true,
+                    unknown_alone: true,
                     ..ended(Fault::Storage)
                 },
             ),
-            (1317, Verdict::goes_on(Fault::Permanent)),
+            (1412, undone(Fault::Serialization)),
+            (1317, interrupted()),
         ] {
             assert_eq!(by_number(TABLE, number), Some(expected), "{number}");
         }

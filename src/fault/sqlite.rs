@@ -73,6 +73,7 @@ mod tests {
                 verdict,
                 Verdict {
                     unknown_at_commit,
+                    unknown_alone: unknown_at_commit,
                     ..Verdict::goes_on(fault)
                 },
                 "{text}"

@@ -20,6 +20,8 @@ pub(crate) struct Row {
     loses_its_statement: bool,
     /// Whether a COMMIT that answers so may have been carried out.
     unknown_at_commit: bool,
+    /// Whether a write that is its own COMMIT may have been carried out.
+    unknown_alone: bool,
 }
 
 impl Row {
@@ -37,6 +39,7 @@ impl Row {
             ends: false,
             loses_its_statement: false,
             unknown_at_commit: false,
+            unknown_alone: false,
         }
     }
 
@@ -59,9 +62,19 @@ impl Row {
         Row::transaction(name, texts, Fault::ConnectionLost).unknown_at_commit()
     }
 
-    /// A failure after which nobody knows whether COMMIT was carried out.
+    /// A failure after which nobody knows whether COMMIT was carried out, or a write that is its own COMMIT.
     #[cfg(any(feature = "sqlite", feature = "mysql"))]
     pub(crate) const fn unknown_at_commit(self) -> Row {
+        Row {
+            unknown_at_commit: true,
+            unknown_alone: true,
+            ..self
+        }
+    }
+
+    /// The same for a COMMIT that is sent with other statements. One that is sent alone is not carried out.
+    #[cfg(feature = "mysql")]
+    pub(crate) const fn unknown_in_a_bundle(self) -> Row {
         Row {
             unknown_at_commit: true,
             ..self
@@ -93,6 +106,7 @@ impl Row {
             ends: self.ends,
             loses_its_statement: self.loses_its_statement,
             unknown_at_commit: self.unknown_at_commit,
+            unknown_alone: self.unknown_alone,
         }
     }
 }
@@ -107,6 +121,8 @@ pub(crate) struct Verdict {
     pub(crate) loses_its_statement: bool,
     /// Had it answered COMMIT, the work may be stored all the same.
     pub(crate) unknown_at_commit: bool,
+    /// Had it answered a write outside a transaction, the same.
+    pub(crate) unknown_alone: bool,
 }
 
 impl Verdict {
@@ -116,15 +132,23 @@ impl Verdict {
             ends: false,
             loses_its_statement: false,
             unknown_at_commit: false,
+            unknown_alone: false,
         }
     }
 
     fn ended(fault: Fault) -> Verdict {
+        let lost = fault == Fault::ConnectionLost;
         Verdict {
             ends: true,
-            unknown_at_commit: fault == Fault::ConnectionLost,
+            unknown_at_commit: lost,
+            unknown_alone: lost,
             ..Verdict::goes_on(fault)
         }
+    }
+
+    /// The connection is gone, and with it whatever was on its way.
+    pub(crate) fn lost() -> Verdict {
+        Verdict::ended(Fault::ConnectionLost)
     }
 }
 
@@ -151,10 +175,14 @@ pub(crate) fn classify(
     table: impl IntoIterator<Item = &'static Row>,
     error: &DieselError,
 ) -> Verdict {
-    look_up(table, error).unwrap_or(Verdict::goes_on(Fault::Permanent))
+    look_up(table, error).unwrap_or(match error {
+        DieselError::DatabaseError(Kind::UnableToSendCommand, _) => Verdict::lost(),
+        _ => Verdict::goes_on(Fault::Permanent),
+    })
 }
 
-/// The same, `None` where it is the text of a server that the table does not know.
+/// The same, `None` where the error alone does not tell: the text of a server that the table does not know, or a command that
+/// the client library did not send, for want of a connection or for its own reasons.
 pub(crate) fn look_up(
     table: impl IntoIterator<Item = &'static Row>,
     error: &DieselError,
@@ -166,7 +194,8 @@ pub(crate) fn look_up(
                 ended(Fault::Deadlock)
             }
             Kind::SerializationFailure => ended(Fault::Serialization),
-            Kind::ClosedConnection | Kind::UnableToSendCommand => ended(Fault::ConnectionLost),
+            Kind::ClosedConnection => Verdict::lost(),
+            Kind::UnableToSendCommand => return None,
             Kind::Unknown => {
                 let message = information.message();
                 let row = table
@@ -177,7 +206,7 @@ pub(crate) fn look_up(
             _ => goes_on(Fault::Permanent),
         },
         // Diesel has lost track of the transaction and will not let the connection work any more.
-        DieselError::BrokenTransactionManager => ended(Fault::ConnectionLost),
+        DieselError::BrokenTransactionManager => Verdict::lost(),
         DieselError::RollbackErrorOnCommit { commit_error, .. } => {
             ended(classify(table, commit_error).fault)
         }
@@ -234,6 +263,7 @@ mod tests {
                 Verdict {
                     ends: true,
                     unknown_at_commit,
+                    unknown_alone: unknown_at_commit,
                     ..Verdict::goes_on(fault)
                 },
                 "{error:?}"

@@ -23,4 +23,3 @@ pub use update_if::UpdateIf;
 
 pub(crate) use check::must_be_alone;
 pub(crate) use explain::{Refusal, next_version, too_many};
-pub(crate) use run::Own;

@@ -94,7 +94,7 @@ where
 /// Begins, and waits for the rows that earlier runs have lost.
 fn begin<C: Driver>(conn: &mut C, run: &Run<'_>, turns: &mut Turns<C>) -> Result<Bundle, Refused> {
     let bundle = boundary::begin(conn, run)?;
-    if turns.is_empty() || run.begin().read_only {
+    if turns.is_empty() {
         return Ok(bundle);
     }
     let Err(error) = turns.take(conn) else {
@@ -138,6 +138,11 @@ where
     let (result, state) = unless_panic(conn, roll_back_savepoint, |conn| {
         closure(conn, None, turns, f)
     });
+    if state.server_ended && !conn.is_watched() {
+        // A transaction of Diesel's own, which still believes in it: it would report a success, and what comes next would be
+        // stored at once and alone. Diesel lets nothing through any more.
+        C::TransactionManager::transaction_manager_status_mut(conn).set_in_error();
+    }
     let spoiled = state.spoiled.map(|spoiled| Ended::By(spoiled.fault));
     match (result, state.ended.or(spoiled)) {
         (Ok(value), None) => match C::TransactionManager::commit_transaction(conn) {

@@ -62,6 +62,8 @@ pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<Bundle, Re
         }
         Err(error) => {
             let verdict = diagnose(conn, &error);
+            // It may have failed half way, between BEGIN and the guard. A connection that cannot be rolled back is marked.
+            let _ = roll_back_alone(conn);
             return Err(Refused::by(error, verdict));
         }
     };
@@ -99,7 +101,7 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>, bundle: Bundle) -> 
         Err(error) => return Commit::Refused(Refused::finally(error.into())),
     }
     let server = conn.server();
-    let mut sql = "RELEASE SAVEPOINT occ_guard; COMMIT";
+    let mut sql = server.commit;
     let mut tries = 0;
     loop {
         let error = match conn.end(sql, bundle) {
@@ -112,7 +114,7 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>, bundle: Bundle) -> 
         let verdict = diagnose(conn, &error);
         if verdict.fault == Fault::Busy && server.commit_can_be_tried_again {
             if run.wait_after(tries) {
-                sql = "COMMIT";
+                sql = server.commit_alone;
                 tries += 1;
                 continue;
             }
@@ -154,11 +156,24 @@ pub(super) fn rollback<C: Driver>(conn: &mut C, bundle: Bundle) -> QueryResult<b
     if let TransactionManagerStatus::InError = status(conn) {
         return Err(DieselError::BrokenTransactionManager);
     }
-    let ours = conn
-        .end("ROLLBACK TO SAVEPOINT occ_guard; ROLLBACK", bundle)
-        .is_ok();
-    if !ours && let Err(error) = conn.batch_execute("ROLLBACK") {
-        let already_gone = match (&error, conn.server().nothing_to_roll_back) {
+    let sql = conn.server().roll_back;
+    let ours = conn.end(sql, bundle).is_ok();
+    if ours {
+        set_depth_to_none(conn);
+    } else {
+        roll_back_alone(conn)?;
+    }
+    Ok(ours)
+}
+
+/// Rolls back what is open, if anything is.
+fn roll_back_alone<C: Driver>(conn: &mut C) -> QueryResult<()> {
+    if let TransactionManagerStatus::InError = status(conn) {
+        return Err(DieselError::BrokenTransactionManager);
+    }
+    let server = conn.server();
+    if let Err(error) = conn.batch_execute(server.roll_back_alone) {
+        let already_gone = match (&error, server.nothing_to_roll_back) {
             (DieselError::DatabaseError(_, information), Some(text)) => {
                 information.message() == text
             }
@@ -170,7 +185,7 @@ pub(super) fn rollback<C: Driver>(conn: &mut C, bundle: Bundle) -> QueryResult<b
         }
     }
     set_depth_to_none(conn);
-    Ok(ours)
+    Ok(())
 }
 
 fn set_depth_to_none<C: Connection>(conn: &mut C) {

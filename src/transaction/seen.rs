@@ -45,6 +45,8 @@ pub struct TxState {
     pub(super) server: &'static Server,
     pub(super) seen: Seen,
     pub(super) ended: Option<Ended>,
+    /// Whether the whole transaction is gone on the server, and not only refused by this crate.
+    pub(super) server_ended: bool,
     /// Something has happened that may have ended the transaction; the database is asked before the next statement.
     pub(super) suspect: Option<Suspect>,
     /// A failure that stands between this transaction and a COMMIT, and can still be taken back.
@@ -103,6 +105,7 @@ impl TxState {
             server,
             seen: Seen::default(),
             ended: None,
+            server_ended: false,
             suspect: None,
             spoiled: None,
             unasked: None,
@@ -132,6 +135,7 @@ impl TxState {
             self.seen.fault = Some(verdict.fault);
         }
         let fault = verdict.fault;
+        self.server_ended |= verdict.ends;
         if verdict.ends && self.ended.is_none() {
             self.ended = Some(Ended::By(fault));
             self.first = Some(Arc::new(copy(error)));

@@ -144,6 +144,7 @@ impl<'a, C: Driver> Tx<'a, C> {
         if self.state.ended.is_none() && self.is_over(suspect)? {
             let ended = suspect.map_or(Ended::Unaccounted, |suspect| suspect.verdict());
             self.state.ended = Some(ended);
+            self.state.server_ended = true;
         }
         match self.state.ended {
             None => Ok(()),
@@ -165,7 +166,7 @@ impl<'a, C: Driver> Tx<'a, C> {
         if self.conn.batch_execute(probe).is_err() {
             return Ok(false);
         }
-        self.conn.batch_execute("ROLLBACK")?;
+        self.conn.batch_execute(self.state.server.roll_back_alone)?;
         Ok(true)
     }
 
@@ -216,8 +217,12 @@ impl<C: Driver> Driver for Tx<'_, C> {
         Err(DieselError::AlreadyInTransaction)
     }
 
-    fn number_of(&mut self, message: &str) -> Option<u32> {
+    fn number_of(&mut self, message: &str) -> QueryResult<Option<u32>> {
         self.conn.number_of(message)
+    }
+
+    fn is_watched(&self) -> bool {
+        true
     }
 
     fn current_read(&mut self) -> QueryResult<Option<&'static str>> {

@@ -2,8 +2,7 @@
 
 use super::seen::TxState;
 use super::tx::Tx;
-use crate::backend::{Dialect, Driver, Server, depth};
-use crate::statement::Own;
+use crate::backend::{Dialect, Driver, depth};
 use diesel::connection::{
     CacheSize, Connection, Instrumentation, LoadConnection, SimpleConnection,
     TransactionDepthChange, TransactionManager, TransactionManagerStatus,
@@ -11,40 +10,45 @@ use diesel::connection::{
 use diesel::expression::QueryMetadata;
 use diesel::query_builder::{Query, QueryBuilder, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
-use std::any::TypeId;
 
-/// Whether a statement of the user's may end the transaction. Only a reason to ask the database.
-fn mentions_an_end(server: &Server, sql: &str) -> bool {
-    let sql = sql.to_ascii_uppercase();
-    server.ending_words.iter().any(|word| sql.contains(word))
-}
+/// The nodes of Diesel's whose text begins as its own code says, whatever the user has put into them.
+const STATEMENTS: [&str; 6] = [
+    "diesel::query_builder::select_statement::",
+    "diesel::query_builder::insert_statement::",
+    "diesel::query_builder::update_statement::",
+    "diesel::query_builder::delete_statement::",
+    "diesel::query_builder::combination_clause::",
+    "diesel_occ::",
+];
 
 impl<C: Driver> Tx<'_, C> {
-    /// The same for `sql_query`, which can carry a COMMIT too. Other queries cannot, and are not rendered once more.
-    fn is_raw_sql_that_mentions_an_end<T>(&mut self, source: &T) -> QueryResult<bool>
+    /// Whether a query may end the transaction. What is known to be a SELECT or a write is not rendered once more.
+    fn may_end<T>(&mut self, source: &T) -> bool
     where
         T: QueryFragment<C::Backend> + QueryId,
     {
-        let ours = TypeId::of::<T::QueryId>() == TypeId::of::<Own>();
-        let asked = !self.state.server.ending_words.is_empty();
-        if !asked
-            || ours
-            || T::HAS_STATIC_QUERY_ID
-            || !std::any::type_name::<T>().contains("SqlQuery")
-        {
-            return Ok(false);
+        let Some(may_end) = self.state.server.may_end else {
+            return false;
+        };
+        let name = std::any::type_name::<T>().trim_start_matches('&');
+        if STATEMENTS.iter().any(|known| name.starts_with(known)) {
+            return false;
         }
         let backend = self.conn.backend();
         let mut sql = C::Backend::query_builder(&backend);
-        source.to_sql(&mut sql, &backend)?;
-        Ok(mentions_an_end(self.state.server, &sql.finish()))
+        // What cannot be shown is asked about.
+        source.to_sql(&mut sql, &backend).is_err() || may_end(&sql.finish())
     }
 }
 
 impl<C: Driver> SimpleConnection for Tx<'_, C> {
     fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
         self.open()?;
-        let an_end = mentions_an_end(self.state.server, query);
+        let an_end = self
+            .state
+            .server
+            .may_end
+            .is_some_and(|may_end| may_end(query));
         self.state.may_have_ended(an_end);
         self.sent(|conn| conn.batch_execute(query))
     }
@@ -67,7 +71,7 @@ impl<C: Driver> Connection for Tx<'_, C> {
     where
         T: QueryFragment<C::Backend> + QueryId,
     {
-        let an_end = self.is_raw_sql_that_mentions_an_end(source)?;
+        let an_end = self.may_end(source);
         let result = self.watched(|conn| conn.execute_returning_count(source));
         self.state.may_have_ended(an_end);
         result
@@ -129,7 +133,7 @@ impl<C: Driver + LoadConnection<B>, B> LoadConnection<B> for Tx<'_, C> {
         Self::Backend: QueryMetadata<T::SqlType>,
     {
         self.open()?;
-        let an_end = self.is_raw_sql_that_mentions_an_end(&source)?;
+        let an_end = self.may_end(&source);
         self.state.may_have_ended(an_end);
         let depth = depth(self.conn)?;
         let state = &mut self.state;
