@@ -48,6 +48,8 @@ on_every_connection! {
             let Error::Poisoned(facts) = &refused else { panic!("{refused:?}") };
             let first = facts.source.as_deref();
             assert!(matches!(first, Some(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, _))), "{facts:?}");
+            let refused = products::table.count().get_result::<i64>(tx).unwrap_err();
+            assert!(matches!(Error::from(refused), Error::Poisoned(_)), "a read too");
             tx.handled(); // the server has the last word
             Ok(())
         });
