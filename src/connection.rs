@@ -402,7 +402,8 @@ pub trait VersionedConnection: Driver + Sized {
     /// the row as it was. What else it has to say goes into a variable that it captures.
     ///
     /// Outside a transaction, with [`Mode::optimistic`]: two statements, a SELECT and an UPDATE, each committed by itself,
-    /// so **a closure that takes long blocks nobody**. Inside a transaction it runs once, and it is for the outermost
+    /// so **a closure that takes long blocks nobody**, unless its call has lost the row [many times](Mode::optimistic). Inside a
+    /// transaction it runs once, and it is for the outermost
     /// [`transact`](VersionedConnection::transact) to run everything again.
     ///
     /// # Errors
@@ -477,7 +478,8 @@ pub trait VersionedConnection: Driver + Sized {
     /// once more. The first run takes no lock before it writes.
     ///
     /// Inside an open transaction the closure runs once, behind a savepoint, since running it again would read the same
-    /// snapshot: it is for the outermost `transact` to run everything again.
+    /// snapshot: it is for the outermost `transact` to run everything again. Where that is a transaction of Diesel's own and the
+    /// server ends it inside, the connection is marked as broken: Diesel would go on and report a success.
     ///
     /// # Errors
     ///

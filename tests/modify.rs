@@ -73,6 +73,55 @@ on_every_connection! {
     }
 }
 
+mod where_writers_of_a_row_queue {
+    use super::*;
+    use diesel::connection::SimpleConnection;
+
+    on_every_connection! {
+    of postgres, of mysql;
+
+    // Somebody writes the row in every run, as those do who come new while this call sleeps.
+    fn row_r1_a_call_that_loses_its_row_again_and_again_waits_for_it_in_the_end(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        let impatient = match conn.server().name() {
+            "PostgreSQL" => "SET lock_timeout = '20ms'",
+            _ => "SET innodb_lock_wait_timeout = 0",
+        };
+        other.batch_execute(impatient).unwrap();
+        let mut theirs = vec![];
+        let log = Log::on(conn);
+        let mode = Mode::optimistic().retry(Retry::default().timer(FakeTimer::new(0.0)));
+        let product = conn.modify(42, mode, |product: &mut Product| {
+            theirs.push(other.unchecked_update(Product::key(42), products::stock.eq(products::stock - 5)).is_ok());
+            product.stock -= 1;
+        }).unwrap();
+        let sent = log.statements();
+        assert_eq!(theirs, [true, true, true, true, true, true, false]);
+        assert_eq!((product.stock, product.version), (50 - 31, 14));
+        assert_eq!(conn.fetch::<Product>(42).unwrap(), product);
+        let [.., begin, read, write, end] = &sent[..] else { panic!("{sent:?}") };
+        assert!(begin.contains("; SAVEPOINT occ_guard") && end.contains("RELEASE SAVEPOINT occ_guard; COMMIT"), "{sent:?}");
+        assert!(read.starts_with("SELECT ") && read.contains(" FOR ") && write.starts_with("UPDATE "), "{sent:?}");
+        let locks = sent.iter().filter(|sql| sql.contains(" FOR ")).count();
+        assert_eq!(locks, 1, "{sent:?}");
+        // The closure's error leaves nothing behind, also then.
+        let mode = Mode::optimistic().retry(Retry::default().timer(FakeTimer::new(0.0)));
+        let mut runs = 0;
+        let refused = conn.modify(42, mode, |_: &mut Product| {
+            runs += 1;
+            if runs > 6 {
+                return Err(App::OutOfStock);
+            }
+            other.unchecked_touch(Product::key(42)).unwrap();
+            Ok(())
+        });
+        assert!(matches!(refused, Err(App::OutOfStock)), "{refused:?}");
+        other.unchecked_touch(Product::key(42)).unwrap();
+        assert_eq!((runs, conn.fetch::<Product>(42).unwrap().version), (7, 14 + 6 + 1));
+    }
+    }
+}
+
 mod only_on_sqlite {
     use super::*;
 

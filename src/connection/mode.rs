@@ -19,6 +19,10 @@ pub struct Mode {
 
 impl Mode {
     /// Takes no lock, and finds out by the version when writing. Runs again after a lost race, as [`Retry::default`] says.
+    ///
+    /// A call that has lost its row six times in succession would go on losing it to those who come new. On PostgreSQL, MySQL and
+    /// MariaDB, outside a transaction, its further runs wait in the server's queue: BEGIN, a locking read, the closure, the
+    /// write, COMMIT. A policy of at most six attempts never takes a lock.
     pub fn optimistic() -> Self {
         Mode {
             retry: Retry::default(),

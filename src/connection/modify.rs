@@ -7,7 +7,10 @@ use crate::error::{Error, KeyChanged, Result};
 use crate::fault::{Fault, classify};
 use crate::model::{NoGuard, Record, RowVersion, Versioned};
 use crate::statement::next_version;
-use crate::transaction::{Next, Run, Seen};
+use crate::transaction::{Next, Run, Seen, Turns, attempt};
+
+/// How often the row may be lost before the call waits for it in the server's queue. Until then nobody is kept from it.
+const PATIENCE: u32 = 6;
 
 /// What ended one pass.
 enum Failed<E> {
@@ -35,9 +38,17 @@ where
     O: Edit,
 {
     let outermost = depth(conn).map_err(Error::from)? == 0;
-    let mut run = Run::new(&mode.retry);
+    let queues = outermost && conn.server().takes_turn.is_some();
+    let (mut run, mut lost) = (Run::new(&mode.retry), 0);
     loop {
-        let error = match once(conn, key, outermost.then_some(&run), &mut f) {
+        let (result, seen) = if queues && lost >= PATIENCE {
+            in_turn(conn, key, &run, &mut f)
+        } else {
+            let result = once(conn, key, outermost.then_some(&run), &mut f);
+            let seen = seen_in(conn, &result);
+            (result, seen)
+        };
+        let error = match result {
             Ok(model) => return Ok(model),
             Err(Failed::Closure(error)) => return Err(error),
             Err(Failed::Ours(error)) => error,
@@ -46,16 +57,47 @@ where
             conn.note(&error);
             return Err(error.into());
         }
-        let seen = match &error {
-            Error::Database(error) => Seen::fault(Some(diagnose(conn, error).fault)),
-            other => Seen::of(other),
-        };
+        lost += u32::from(seen.conflict.is_some());
         match run.next(&seen, Fault::is_retryable) {
             Next::Again(delay) => run.sleep(delay),
             Next::Stop => return Err(error.into()),
             Next::Exhausted(exhausted) => return Err(exhausted.into()),
         }
     }
+}
+
+/// What a retry goes by after a pass in autocommit.
+fn seen_in<C: Driver, T, E>(conn: &mut C, result: &Result<T, Failed<E>>) -> Seen {
+    match result {
+        Err(Failed::Ours(Error::Database(error))) => Seen::fault(Some(diagnose(conn, error).fault)),
+        Err(Failed::Ours(error)) => Seen::of(error),
+        _ => Seen::default(),
+    }
+}
+
+/// One attempt that waits in the server's queue for the row, and reads it with its lock.
+fn in_turn<M, C, O>(
+    conn: &mut C,
+    key: &M::Key,
+    run: &Run<'_>,
+    f: &mut impl FnMut(&mut M) -> O,
+) -> (Result<M, Failed<O::Error>>, Seen)
+where
+    C: Driver,
+    M: Record<C::Backend>,
+    O: Edit,
+{
+    attempt(conn, run, &mut Turns::new(), &mut |tx| {
+        let read = M::load_in_turn(tx, key)?.ok_or_else(|| missing::<M>(key))?;
+        let row = read.row_version();
+        let mut edited = edit(read, &row, f)?;
+        let new = next_version(&row)?;
+        let aim = aim(tx, &row)?;
+        let rows = edited.write(tx, aim)?;
+        settle(tx, rows, &row, None::<&NoGuard>)?;
+        edited.set_version(new.version);
+        Ok(edited)
+    })
 }
 
 /// One attempt. While another connection keeps SQLite busy it starts over with a fresh read: the one who holds the lock may

@@ -60,6 +60,10 @@ pub trait Record<DB: Dialect>: Load<DB> {
 pub trait Load<DB: Dialect>: Versioned + 'static {
     fn load<C: Driver<Backend = DB>>(conn: &mut C, key: &Self::Key) -> Result<Option<Self>>;
 
+    /// The row when its writers are done, with its lock.
+    fn load_in_turn<C: Driver<Backend = DB>>(conn: &mut C, key: &Self::Key)
+    -> Result<Option<Self>>;
+
     /// The row that a write would meet now.
     fn load_current<C: Driver<Backend = DB>>(conn: &mut C, key: &Self::Key)
     -> Result<Option<Self>>;

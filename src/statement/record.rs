@@ -1,7 +1,7 @@
 //! Every model whose queries a backend can render is a [`Record`] on it, and every changeset of its table its [`Changes`].
 
 use super::column::is_plain;
-use super::run::{Current, load_all, load_first};
+use super::run::{load_all, load_ending, load_first};
 use super::shape::{self, BUMP, BUMP_ALONE, Expected, From, Shape, WRITE, WRITE_ALONE, fixed};
 use super::states::state;
 use super::update::{CheckedUpdate, ReturningClause};
@@ -33,10 +33,17 @@ where
         read(conn, |conn| load_first(conn, M::find(key).as_query()))
     }
 
+    fn load_in_turn<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<Option<M>> {
+        let ending = conn.server().takes_turn;
+        read(conn, |conn| {
+            load_ending(conn, M::find(key).as_query(), ending)
+        })
+    }
+
     fn load_current<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<Option<M>> {
-        read(conn, |conn| match conn.current_read()? {
-            None => load_first(conn, M::find(key).as_query()),
-            Some(ending) => load_first(conn, Current::new(M::find(key).as_query(), ending)),
+        read(conn, |conn| {
+            let ending = conn.current_read()?;
+            load_ending(conn, M::find(key).as_query(), ending)
         })
     }
 }
