@@ -1,5 +1,5 @@
 //! Eight workers on one row, threads and processes: nothing may be lost, nobody may give up, and the rate is held against the
-//! better of two programs in C that try again at once.
+//! better of two programs in C that try again at once. The bar is for `modify`, which does the same two statements.
 
 use crate::figures::{Figures, Runs};
 use crate::fleet::{WORKERS, processes, threads};
@@ -118,7 +118,8 @@ fn tell(report: &mut Report, server: Server, durable: bool, name: &str, figures:
             of(theirs),
             spread(&ratios)
         );
-        report.line(&text, median(&ratios), durable.then(|| rate(server)));
+        let bar = (durable && side == Side::Modify).then(|| rate(server));
+        report.line(&text, median(&ratios), bar);
         let least = runs.median(|run| run.least);
         let text = format!("{start} {}", runs.shares());
         report.line(&text, least, durable.then_some(AT_LEAST_HALF));
