@@ -172,6 +172,23 @@ on_every_connection! {
         assert_eq!(conn.fetch::<Product>(42).unwrap().stock, 19);
     }
 
+    // A savepoint of Diesel's is enough here: its transaction goes on, and so does the connection.
+    fn row_r5_a_failure_in_a_transaction_of_diesels_takes_back_our_part_alone(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        conn.batch_execute("SET default_transaction_isolation = 'repeatable read'").unwrap();
+        let result: Result<(), App> = conn.transaction(|conn| {
+            let product = conn.fetch::<Product>(42)?;
+            other.touch(&product)?;
+            let inner = conn.transact(&Retry::default(), |tx| tx.save(&product));
+            assert!(matches!(&inner, Err(error) if Fault::of(error) == Fault::Serialization), "{inner:?}");
+            conn.touch(Product::at(43, 1))?;
+            Ok(())
+        });
+        assert!(result.is_ok(), "{result:?}");
+        assert_usable(conn);
+        assert_eq!((conn.fetch::<Product>(42).unwrap().version, conn.fetch::<Product>(43).unwrap().version), (8, 2));
+    }
+
     fn row_r1_a_deadlock_inside_a_savepoint_runs_the_whole_closure_again(bed) {
         for language in languages_of_postgres(&["C", "fr_FR.UTF-8"]) {
             let (mut conn, mut other, mut watcher) = (bed.connect(), bed.connect(), bed.connect());

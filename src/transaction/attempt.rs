@@ -138,9 +138,9 @@ where
     let (result, state) = unless_panic(conn, roll_back_savepoint, |conn| {
         closure(conn, None, turns, f)
     });
-    if state.server_ended && !conn.is_watched() {
+    if state.server_ended && !conn.is_watched() && !state.server.any_error_aborts {
         // A transaction of Diesel's own, which still believes in it: it would report a success, and what comes next would be
-        // stored at once and alone. Diesel lets nothing through any more.
+        // stored at once and alone. Diesel lets nothing through any more. PostgreSQL refuses both by itself.
         C::TransactionManager::transaction_manager_status_mut(conn).set_in_error();
     }
     let spoiled = state.spoiled.map(|spoiled| Ended::By(spoiled.fault));

@@ -3,6 +3,7 @@
 mod attempt;
 mod boundary;
 mod ceiling;
+mod copy;
 mod observer;
 mod options;
 mod retry;
