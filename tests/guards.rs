@@ -3,25 +3,13 @@
 
 mod support;
 
-use diesel::connection::{Connection, InstrumentationEvent, SimpleConnection, TransactionManager};
+use diesel::connection::{Connection, InstrumentationEvent, SimpleConnection};
 use diesel::prelude::*;
 use diesel_occ::prelude::*;
 use diesel_occ::{Error, Fault};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::*;
-
-fn depth<C: Connection>(conn: &mut C) -> u32 {
-    let status = C::TransactionManager::transaction_manager_status_mut(conn);
-    status
-        .transaction_depth()
-        .unwrap()
-        .map_or(0, |depth| depth.get())
-}
-
-fn break_it<C: Connection>(conn: &mut C) {
-    C::TransactionManager::transaction_manager_status_mut(conn).set_in_error();
-}
 
 on_every_connection! {
     fn row_r5_a_commit_in_a_query_node_of_the_users_is_found_out_at_once(bed) {

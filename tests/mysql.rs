@@ -4,21 +4,13 @@
 
 mod support;
 
-use diesel::connection::{Connection, SimpleConnection, TransactionManager};
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use diesel_occ::prelude::*;
 use diesel_occ::{Error, Fault, IsolationLevel, TxOptions, Warning};
 use std::sync::{Arc, Barrier, Mutex};
 use support::*;
-
-fn depth<C: Connection>(conn: &mut C) -> u32 {
-    let status = C::TransactionManager::transaction_manager_status_mut(conn);
-    status
-        .transaction_depth()
-        .unwrap()
-        .map_or(0, |depth| depth.get())
-}
 
 /// Neither Diesel nor the server has a transaction open, and the connection works.
 fn assert_usable<C>(conn: &mut C)
@@ -344,8 +336,4 @@ on_every_connection! {
         assert_eq!(runs, 1);
         assert_usable(conn);
     }
-}
-
-fn broken<C: Connection>(conn: &mut C) -> bool {
-    C::TransactionManager::is_broken_transaction_manager(conn)
 }

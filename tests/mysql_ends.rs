@@ -3,7 +3,7 @@
 
 mod support;
 
-use diesel::connection::{Connection, SimpleConnection, TransactionManager};
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
 use diesel_occ::prelude::*;
@@ -14,10 +14,6 @@ use support::*;
 /// Refused by the server inside a transaction.
 fn assert_none_is_open(conn: &mut impl SimpleConnection) {
     conn.batch_execute("SET TRANSACTION READ WRITE").unwrap();
-}
-
-fn broken<C: Connection>(conn: &mut C) -> bool {
-    C::TransactionManager::is_broken_transaction_manager(conn)
 }
 
 /// A COMMIT in a query node of the user's.

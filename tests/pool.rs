@@ -3,7 +3,7 @@
 
 mod support;
 
-use diesel::connection::{Connection, SimpleConnection, TransactionManager};
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_occ::prelude::*;
 use diesel_occ::{Error, Fault};
@@ -122,9 +122,4 @@ on_every_server! {
                 .unwrap();
         }
     }
-}
-
-/// Marks the connection as broken, as Diesel does when it has lost track of a transaction.
-fn break_it<C: Connection>(conn: &mut C) {
-    C::TransactionManager::transaction_manager_status_mut(conn).set_in_error();
 }

@@ -3,25 +3,13 @@
 
 mod support;
 
-use diesel::connection::{
-    Connection, SimpleConnection, TransactionManager, TransactionManagerStatus,
-};
+use diesel::connection::{Connection, SimpleConnection, TransactionManager};
 use diesel::prelude::*;
 use diesel_occ::prelude::*;
 use diesel_occ::{Error, Fault};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use support::*;
-
-/// How deep Diesel believes the connection to be in transactions.
-fn depth<C: Connection>(conn: &mut C) -> u32 {
-    match C::TransactionManager::transaction_manager_status_mut(conn) {
-        TransactionManagerStatus::Valid(status) => {
-            status.transaction_depth().map_or(0, |depth| depth.get())
-        }
-        TransactionManagerStatus::InError => panic!("the transaction manager is broken"),
-    }
-}
 
 /// Neither Diesel nor the database has a transaction open, and the connection works.
 fn assert_usable<C>(conn: &mut C)

@@ -8,25 +8,13 @@
 
 mod support;
 
-use diesel::connection::{Connection, SimpleConnection, TransactionManager};
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_occ::prelude::*;
 use diesel_occ::{Error, Fault, IsolationLevel, TxOptions, Warning};
 use std::time::{Duration, Instant};
 use support::proxy::Proxy;
 use support::*;
-
-fn depth<C: Connection>(conn: &mut C) -> u32 {
-    let status = C::TransactionManager::transaction_manager_status_mut(conn);
-    status
-        .transaction_depth()
-        .unwrap()
-        .map_or(0, |depth| depth.get())
-}
-
-fn broken<C: Connection>(conn: &mut C) -> bool {
-    C::TransactionManager::is_broken_transaction_manager(conn)
-}
 
 /// A way to cut a connection at the next COMMIT, and whether the server has carried it out.
 type Cut = fn(&Proxy) -> support::proxy::Armed;

@@ -12,11 +12,13 @@ pub mod log;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub mod proxy;
 pub mod schema;
+pub mod state;
 
 pub use bed::*;
 pub use fake_timer::FakeTimer;
 pub use log::{Log, alike};
 pub use schema::*;
+pub use state::*;
 
 /// Writes each test once for every kind of connection to every server: a bare one, a pooled one and a `MultiConnection`.
 /// A test whose subject is one server alone names it: `on_every_connection! { of sqlite; fn .. }`.

@@ -22,24 +22,7 @@ pub const SQLITE: &str = "
     INSERT INTO loose VALUES (1, 'a', 7), (1, 'b', 7), (2, 'c', 7), (2, 'd', 8);
 ";
 
-pub const POSTGRES: &str = "
-    CREATE TABLE products (
-        id BIGINT PRIMARY KEY, name TEXT NOT NULL, stock INTEGER NOT NULL CHECK (stock >= 0),
-        updated_at TEXT, version BIGINT NOT NULL DEFAULT 0
-    );
-    INSERT INTO products (id, name, stock, version) VALUES (42, 'secret tea', 50, 7), (43, 'coffee', 5, 1);
-    CREATE TABLE parts (tenant INTEGER NOT NULL, id TEXT NOT NULL, qty BIGINT NOT NULL, lock_version INTEGER NOT NULL,
-        PRIMARY KEY (tenant, id));
-    INSERT INTO parts VALUES (1, 'x', 10, 3), (2, 'x', 20, 3);
-    CREATE TABLE docs (id BIGINT PRIMARY KEY, body TEXT NOT NULL, deleted_at BIGINT, v SMALLINT);
-    INSERT INTO docs VALUES (1, 'legacy', NULL, NULL), (2, 'draft', NULL, 5);
-    CREATE TABLE flags (id INTEGER PRIMARY KEY, version INTEGER NOT NULL);
-    INSERT INTO flags VALUES (1, 1);
-    CREATE TABLE orders (id BIGINT PRIMARY KEY, product_id BIGINT NOT NULL REFERENCES products (id)
-        DEFERRABLE INITIALLY DEFERRED);
-    CREATE TABLE loose (id BIGINT NOT NULL, note TEXT NOT NULL, version BIGINT NOT NULL);
-    INSERT INTO loose VALUES (1, 'a', 7), (1, 'b', 7), (2, 'c', 7), (2, 'd', 8);
-";
+pub const POSTGRES: &str = SQLITE;
 
 /// No key of TEXT, and no constraint that waits for COMMIT.
 pub const MYSQL: &str = "
