@@ -73,6 +73,7 @@ on_every_connection! {
     }
 }
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod where_writers_of_a_row_queue {
     use super::*;
     use diesel::connection::SimpleConnection;
