@@ -11,7 +11,7 @@ mod support;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_occ::prelude::*;
-use diesel_occ::{Error, Fault, IsolationLevel, TxOptions, Warning};
+use diesel_occ::{Error, Fault, IsolationLevel, TxOptions};
 use std::time::{Duration, Instant};
 use support::proxy::Proxy;
 use support::*;
@@ -232,6 +232,7 @@ on_every_server! {
 #[cfg(feature = "mysql")]
 mod mysql_behind_a_proxy {
     use super::*;
+    use diesel_occ::Warning;
 
     // Some proxies drop the client's wish that found rows count, and not changed ones.
     #[test]
