@@ -1,5 +1,6 @@
 //! The operations that people call, as methods of every connection.
 
+mod lock;
 mod mode;
 mod modify;
 mod write;
@@ -7,7 +8,7 @@ mod write;
 pub use mode::{Edit, Mode, Removal};
 pub use write::GuardTarget;
 
-use crate::backend::{Driver, depth, noted};
+use crate::backend::{Driver, Lock, depth, noted};
 use crate::error::{Error, NotFound, Result};
 use crate::fault::Fault;
 use crate::model::{Changes, Guard, NoGuard, Record, RowKey, RowVersion};
@@ -67,6 +68,50 @@ pub trait VersionedConnection: Driver + Sized {
     /// [`fetch`](VersionedConnection::fetch) where no row is no error. One statement.
     fn fetch_optional<M: Record<Self::Backend>>(&mut self, key: M::Key) -> Result<Option<M>> {
         M::load(self, &key)
+    }
+
+    /// [`fetch`](VersionedConnection::fetch) with a lock that lasts until the transaction ends: `SELECT .. FOR UPDATE`, and what
+    /// else a [`Lock`] says. The row is read as it is now, whatever the transaction has read before.
+    ///
+    /// One statement. With [`no_wait`](Lock::no_wait), a second one on PostgreSQL where somebody else holds the row, so that the
+    /// transaction is not aborted; with [`within`](Lock::within), where somebody else holds it, four more there and one more on
+    /// MySQL and MariaDB. On SQLite the transaction holds the lock of the whole database from its BEGIN, so that nobody else
+    /// can hold a row.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::NotInTransaction`], before any SQL: the lock would be gone at once.
+    /// - [`Error::Unsupported`], before any SQL: the server has no such lock. On SQLite also inside a transaction of Diesel's own,
+    ///   which has not begun with the lock.
+    /// - [`Error::NotFound`]: there is no such row, and nothing is locked.
+    /// - [`Error::LockUnavailable`] and [`Error::LockTimeout`]: somebody else holds it, as `no_wait` and `within` say. The
+    ///   transaction can go on. A closure that ends in one of them is not run again: the caller has said how long to wait.
+    /// - [`Error::Database`]: the server's own lock timeout or a deadlock ended the statement.
+    ///
+    /// ```
+    /// # use diesel::prelude::*;
+    /// # use diesel_occ::prelude::*;
+    /// # diesel::table! { products (id) { id -> BigInt, stock -> Integer, version -> BigInt, } }
+    /// # #[derive(Debug, Clone, Queryable, Versioned)] #[diesel(table_name = products)]
+    /// # struct Product { id: i64, stock: i32, version: i64 }
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let mut conn = SqliteConnection::establish(":memory:")?;
+    /// # diesel::sql_query("CREATE TABLE products (id BIGINT PRIMARY KEY, stock INTEGER NOT NULL, version BIGINT NOT NULL)").execute(&mut conn)?;
+    /// # diesel::sql_query("INSERT INTO products VALUES (42, 5, 7)").execute(&mut conn)?;
+    /// conn.transact(&Retry::default(), |tx| -> diesel_occ::Result<()> {
+    ///     let mut product = tx.fetch_locked::<Product>(42, Lock::for_update())?;
+    ///     product.stock -= 1; // nobody else gets here meanwhile
+    ///     tx.save(&product)?;
+    ///     Ok(())
+    /// })?;
+    ///
+    /// let alone = conn.fetch_locked::<Product>(42, Lock::for_update());
+    /// assert!(matches!(alone, Err(diesel_occ::Error::NotInTransaction)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn fetch_locked<M: Record<Self::Backend>>(&mut self, key: M::Key, lock: Lock) -> Result<M> {
+        noted(self, |conn| lock::fetch_locked(conn, &key, lock))
     }
 
     /// The row as it is now, whatever version the caller has: what a conflict was lost against. `None` when it is gone. One

@@ -97,8 +97,8 @@ mod transaction;
 #[cfg(feature = "sqlite")]
 pub use backend::sqlite;
 #[doc(hidden)]
-pub use backend::{Begin, Bundle, Reread, Returning, Turn};
-pub use backend::{Checkup, Dialect, Driver, IsolationLevel, Server, Warning, check};
+pub use backend::{Begin, Bundle, Limit, LockClause, LockedRows, Reread, Returning, Turn};
+pub use backend::{Checkup, Dialect, Driver, IsolationLevel, Lock, Server, Warning, check};
 pub use connection::{Edit, GuardTarget, Mode, Removal, VersionedConnection};
 pub use diesel_occ_derive::Versioned;
 pub use error::{Conflict, ConflictKind, Error, Result};
@@ -112,18 +112,20 @@ pub use model::{
 pub use model::{NoChanges, Nothing};
 #[doc(hidden)]
 pub use statement::KeyIs;
-pub use statement::{DeleteOneIf, UncheckedUpdate, UpdateIf, UpdateOneIf, VersionSql};
+pub use statement::{
+    DeleteOneIf, LockRows, LockedQuery, UncheckedUpdate, UpdateIf, UpdateOneIf, VersionSql,
+};
 #[cfg(feature = "r2d2")]
 pub use transaction::retry_on;
-pub use transaction::{Observer, Policy, Retry, RetryEvent, Timer, Tx, TxOptions};
+pub use transaction::{HeldLock, Observer, Policy, Retry, RetryEvent, Timer, Tx, TxOptions};
 
 /// What most programs need: `use diesel_occ::prelude::*;`
 pub mod prelude {
     #[cfg(feature = "r2d2")]
     pub use crate::retry_on;
     pub use crate::{
-        Changes, Conflict, Driver, Mode, Record, Retry, RowVersion, Tx, UpdateIf, Versioned,
-        VersionedConnection,
+        Changes, Conflict, Driver, Lock, LockRows, Mode, Record, Retry, RowVersion, Tx, UpdateIf,
+        Versioned, VersionedConnection,
     };
 }
 

@@ -5,6 +5,7 @@ mod begin;
 mod checkup;
 #[cfg(feature = "mysql")]
 mod flavor;
+mod lock;
 mod multi;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -18,6 +19,8 @@ pub mod sqlite;
 
 pub use begin::{Begin, Bundle, IsolationLevel};
 pub use checkup::{Checkup, Warning, check};
+pub(crate) use lock::Wait;
+pub use lock::{Limit, Lock, LockClause};
 pub(crate) use send::{diagnose, noted, read, write};
 
 use crate::error::{Error, Result};
@@ -26,6 +29,9 @@ use begin::BeginSql;
 use diesel::backend::Backend;
 use diesel::connection::{Connection, LoadConnection, TransactionManager};
 use diesel::result::{DatabaseErrorKind, Error as DieselError, QueryResult};
+use lock::LockSql;
+use std::fmt;
+use std::time::{Duration, Instant};
 
 /// What one kind of server does and how it says it.
 ///
@@ -60,8 +66,12 @@ pub struct Server {
     /// What makes a SELECT read the rows that a write in the same transaction has met, where a plain one shows those of an
     /// older snapshot.
     pub(crate) current_read: Option<&'static str>,
-    /// What makes a SELECT wait for the writers of a row, and take its lock; `None` where BEGIN has taken it.
-    pub(crate) takes_turn: Option<&'static str>,
+    /// The SQL for a lock on the rows of a SELECT.
+    pub(crate) lock: LockSql,
+    /// Whether BEGIN, as this crate sends it, takes the one lock that there is.
+    pub(crate) locks_at_begin: bool,
+    /// Whether a SELECT of several tables can lock the rows of one (`FOR UPDATE OF`).
+    pub(crate) locks_one_table: bool,
     pub(crate) faults: &'static [Row],
 }
 
@@ -171,6 +181,40 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
         })
     }
 
+    /// Limits the time of the next statement of the transaction; `None` where a locking statement says its limit itself.
+    #[doc(hidden)]
+    fn limit(&mut self, _limit: Duration) -> QueryResult<Option<Limit>> {
+        Ok(None)
+    }
+
+    /// A SELECT has failed.
+    #[doc(hidden)]
+    fn load_failed(&mut self) {}
+
+    /// Whether the transaction has begun with the lock, where that is the server's one lock. Only a `Tx` knows.
+    #[doc(hidden)]
+    fn began_with_lock(&self) -> bool {
+        false
+    }
+
+    /// The time, by the clock of the policy that the transaction runs by.
+    #[doc(hidden)]
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    /// The transaction has locked rows that it asked for at this time. A `Tx` reports it when it ends.
+    #[doc(hidden)]
+    fn locked(&mut self, _rows: &LockedRows<'_>) {}
+
+    /// A lock is about to be asked for that may be refused.
+    #[doc(hidden)]
+    fn may_be_refused(&mut self) {}
+
+    /// It was refused; nothing but the lock is missing.
+    #[doc(hidden)]
+    fn was_refused(&mut self) {}
+
     /// Looks at the server and the session, for [`check`](crate::check).
     #[doc(hidden)]
     fn examine(&mut self) -> QueryResult<Checkup>;
@@ -192,6 +236,16 @@ pub trait Driver: LoadConnection<Backend: Dialect> {
         let backend = self.backend();
         Dialect::server(&backend)
     }
+}
+
+/// Rows that a transaction has locked, for its report.
+#[doc(hidden)]
+pub struct LockedRows<'l> {
+    pub(crate) table: &'static str,
+    /// The key, where it is one row.
+    pub(crate) key: Option<&'l dyn fmt::Debug>,
+    pub(crate) rows: usize,
+    pub(crate) asked: Instant,
 }
 
 /// A row for which a run can wait until its writers are done.

@@ -59,6 +59,14 @@ macro_rules! impl_multi_connection {
                 match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::examine(conn)),+ }
             }
 
+            fn limit(&mut self, limit: ::std::time::Duration) -> $crate::diesel::result::QueryResult<Option<$crate::Limit>> {
+                match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::limit(conn, limit)),+ }
+            }
+
+            fn load_failed(&mut self) {
+                match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::load_failed(conn)),+ }
+            }
+
             fn number_of(&mut self, message: &str) -> $crate::diesel::result::QueryResult<Option<u32>> {
                 match self { $($(#[$attribute])* $any::$variant(conn) => $crate::Driver::number_of(conn, message)),+ }
             }

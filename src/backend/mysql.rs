@@ -2,10 +2,13 @@
 
 use super::ask::{ask, ask_one};
 use super::flavor::Flavor;
-use super::{Begin, Bundle, Checkup, Dialect, Driver, IsolationLevel, Reread, Server, Warning};
+use super::lock::{Strength, Wait};
+use super::{
+    Begin, Bundle, Checkup, Dialect, Driver, IsolationLevel, LockClause, Reread, Server, Warning,
+};
 use crate::fault::{self, look_up};
 use diesel::RunQueryDsl;
-use diesel::connection::{Connection, SimpleConnection};
+use diesel::connection::{CacheSize, Connection, SimpleConnection};
 use diesel::mysql::{Mysql, MysqlConnection, MysqlQueryBuilder};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
@@ -33,7 +36,10 @@ static MYSQL: Server = Server {
     // A plain SELECT reads the snapshot of the transaction, a locking one what is committed.
     // https://dev.mysql.com/doc/refman/8.4/en/innodb-consistent-read.html
     current_read: Some(" LOCK IN SHARE MODE"),
-    takes_turn: Some(" FOR UPDATE"),
+    lock,
+    locks_at_begin: false,
+    // MySQL can, MariaDB cannot, and the connection does not tell which it is.
+    locks_one_table: false,
     faults: fault::mysql::TABLE,
 };
 
@@ -76,6 +82,39 @@ fn begin(asked: &Begin) -> Result<Cow<'static, str>, &'static str> {
         sql += " READ ONLY";
     }
     Ok(Cow::Owned(sql + "; SAVEPOINT occ_guard"))
+}
+
+/// Each of the two takes what stands in the other's comments for a comment, so that one text does for both: `/*M! .. */` is
+/// MariaDB's, `/*!80001 .. */` is that of MySQL from 8.0.1. <https://mariadb.com/kb/en/comment-syntax/>,
+/// <https://dev.mysql.com/doc/refman/8.4/en/comments.html>
+///
+/// MariaDB limits a statement to fractions of a second, for that statement alone; its `WAIT n` has whole seconds, and counts
+/// anew for each row. MySQL has neither, and is asked again and again without waiting.
+/// <https://mariadb.com/kb/en/set-statement/>, <https://mariadb.com/kb/en/wait-and-nowait/>
+fn lock(strength: Strength, wait: Wait) -> Result<LockClause, &'static str> {
+    let strength = match strength {
+        Strength::Write | Strength::Update => " FOR UPDATE",
+        // MySQL lets only this form skip rows or not wait.
+        Strength::Share => " /*M! LOCK IN SHARE MODE */ /*!80001 FOR SHARE */",
+        Strength::NoKeyUpdate => return Err("FOR NO KEY UPDATE"),
+        Strength::KeyShare => return Err("FOR KEY SHARE"),
+    };
+    Ok(match wait {
+        Wait::AsTheServerDoes => LockClause::behind(strength, ""),
+        Wait::No => LockClause::behind(strength, " NOWAIT"),
+        Wait::Skip => LockClause::behind(strength, " SKIP LOCKED"),
+        Wait::Within(limit) => {
+            // Whatever innodb_lock_wait_timeout the session has.
+            let longer = limit.as_secs() + 1;
+            let limit = limit.as_secs_f64() + 0.001;
+            LockClause {
+                before: format!("/*M! SET STATEMENT max_statement_time = {limit:.6} FOR */ ")
+                    .into(),
+                strength,
+                wait: format!(" /*M! WAIT {longer} */ /*!80001 NOWAIT */").into(),
+            }
+        }
+    })
 }
 
 impl Dialect for Mysql {
@@ -139,6 +178,13 @@ impl Driver for MysqlConnection {
         // Something else, if what failed was not the server.
         let number = number.filter(|_| text.as_deref() == Some(message));
         Ok(number.and_then(|number| number.try_into().ok()))
+    }
+
+    /// One that has failed after the server had begun to answer, as where it met a lock behind the first row, hangs when Diesel's
+    /// connection sends it once more: the client library waits for the rest of the first answer. So no statement is kept.
+    fn load_failed(&mut self) {
+        self.set_prepared_statement_cache_size(CacheSize::Disabled);
+        self.set_prepared_statement_cache_size(CacheSize::Unbounded);
     }
 
     fn examine(&mut self) -> QueryResult<Checkup> {

@@ -1,9 +1,10 @@
 //! A pooled connection is the connection in it.
 
-use super::{Bundle, Checkup, Driver, Turn};
+use super::{Bundle, Checkup, Driver, Limit, LockedRows, Turn};
 use crate::error::Error;
 use diesel::r2d2::{ManageConnection, PooledConnection, R2D2Connection};
 use diesel::result::{Error as DieselError, QueryResult};
+use std::time::{Duration, Instant};
 
 impl<M> Driver for PooledConnection<M>
 where
@@ -36,6 +37,34 @@ where
 
     fn current_read(&mut self) -> QueryResult<Option<&'static str>> {
         (**self).current_read()
+    }
+
+    fn limit(&mut self, limit: Duration) -> QueryResult<Option<Limit>> {
+        (**self).limit(limit)
+    }
+
+    fn load_failed(&mut self) {
+        (**self).load_failed();
+    }
+
+    fn began_with_lock(&self) -> bool {
+        (**self).began_with_lock()
+    }
+
+    fn now(&self) -> Instant {
+        (**self).now()
+    }
+
+    fn locked(&mut self, rows: &LockedRows<'_>) {
+        (**self).locked(rows);
+    }
+
+    fn may_be_refused(&mut self) {
+        (**self).may_be_refused();
+    }
+
+    fn was_refused(&mut self) {
+        (**self).was_refused();
     }
 
     fn examine(&mut self) -> QueryResult<Checkup> {

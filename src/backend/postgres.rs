@@ -1,12 +1,16 @@
 //! PostgreSQL.
 
 use super::ask::ask_one;
-use super::{Begin, Checkup, Dialect, Driver, IsolationLevel, Returning, Server, Warning};
+use super::lock::{Strength, Wait};
+use super::{
+    Begin, Checkup, Dialect, Driver, IsolationLevel, Limit, LockClause, Returning, Server, Warning,
+};
 use crate::fault;
 use diesel::pg::{Pg, PgConnection, PgQueryBuilder};
 use diesel::result::QueryResult;
 use diesel::sql_types::{Integer, Text};
 use std::borrow::Cow;
+use std::time::Duration;
 
 static POSTGRES: Server = Server {
     name: "PostgreSQL",
@@ -24,8 +28,9 @@ static POSTGRES: Server = Server {
     counts_its_own_rows: true,
     // A write in REPEATABLE READ that meets a newer row is refused (40001), so that no read has to explain it.
     current_read: None,
-    // The lock that an UPDATE takes: https://www.postgresql.org/docs/current/explicit-locking.html
-    takes_turn: Some(" FOR NO KEY UPDATE"),
+    lock,
+    locks_at_begin: false,
+    locks_one_table: true,
     faults: fault::postgres::TABLE,
 };
 
@@ -50,6 +55,25 @@ fn begin(asked: &Begin) -> Result<Cow<'static, str>, &'static str> {
     Ok(Cow::Owned(sql + "; SAVEPOINT occ_guard"))
 }
 
+/// <https://www.postgresql.org/docs/current/sql-select.html#SQL-FOR-UPDATE-SHARE>
+fn lock(strength: Strength, wait: Wait) -> Result<LockClause, &'static str> {
+    let strength = match strength {
+        Strength::Update => " FOR UPDATE",
+        Strength::Write | Strength::NoKeyUpdate => " FOR NO KEY UPDATE",
+        Strength::Share => " FOR SHARE",
+        Strength::KeyShare => " FOR KEY SHARE",
+    };
+    Ok(LockClause::behind(
+        strength,
+        match wait {
+            // How long is for the settings of the transaction.
+            Wait::AsTheServerDoes | Wait::Within(_) => "",
+            Wait::No => " NOWAIT",
+            Wait::Skip => " SKIP LOCKED",
+        },
+    ))
+}
+
 impl Dialect for Pg {
     type Fetch = Returning;
 
@@ -65,6 +89,26 @@ impl Dialect for Pg {
 impl Driver for PgConnection {
     fn backend(&mut self) -> Pg {
         Pg
+    }
+
+    /// By `statement_timeout`, since `lock_timeout` counts anew for each lock that a statement waits for: behind others it would
+    /// last a multiple. <https://www.postgresql.org/docs/current/runtime-config-client.html>
+    fn limit(&mut self, limit: Duration) -> QueryResult<Option<Limit>> {
+        let (lock, statement): (String, String) = ask_one::<(Text, Text), _, _>(
+            self,
+            "SELECT current_setting('lock_timeout'), current_setting('statement_timeout')",
+        )?;
+        let set = |lock: &str, statement: &str| {
+            format!(
+                "SET LOCAL lock_timeout = '{lock}'; SET LOCAL statement_timeout = '{statement}'"
+            )
+        };
+        // Zero would be no limit; and the server's clock must not be ahead of ours.
+        let milliseconds = limit.as_millis() + 1;
+        Ok(Some(Limit {
+            set: set("0", &milliseconds.to_string()),
+            restore: set(&lock, &statement),
+        }))
     }
 
     fn examine(&mut self) -> QueryResult<Checkup> {

@@ -62,6 +62,7 @@ pub(crate) fn read<C: Driver, T>(
     read: impl FnOnce(&mut C) -> QueryResult<T>,
 ) -> Result<T> {
     Ok(read(conn).inspect_err(|error| {
+        conn.load_failed();
         // In a transaction somebody else looks, and outside of one a read that failed is no more than that.
         if let Some(verdict) = look_up(conn.server().faults, error) {
             mark_if_lost(conn, verdict);

@@ -5,7 +5,10 @@ mod setup;
 pub use setup::{Journal, Setup, Synchronous};
 
 use super::ask::ask_one;
-use super::{Begin, Bundle, Checkup, Dialect, Driver, IsolationLevel, Returning, Server, Warning};
+use super::lock::{Strength, Wait};
+use super::{
+    Begin, Bundle, Checkup, Dialect, Driver, IsolationLevel, LockClause, Returning, Server, Warning,
+};
 use crate::fault;
 use diesel::connection::SimpleConnection;
 use diesel::result::{Error as DieselError, QueryResult};
@@ -29,7 +32,9 @@ pub(crate) static SQLITE: Server = Server {
     any_error_aborts: false,
     counts_its_own_rows: true,
     current_read: None,
-    takes_turn: None,
+    lock,
+    locks_at_begin: true,
+    locks_one_table: false,
     faults: fault::sqlite::TABLE,
 };
 
@@ -49,6 +54,16 @@ fn begin(asked: &Begin) -> Result<Cow<'static, str>, &'static str> {
             deferrable: true, ..
         } => Err("deferrable transaction"),
         _ => Err("isolation level but SERIALIZABLE"),
+    }
+}
+
+/// BEGIN IMMEDIATE has taken the write lock of the whole database, so that nobody else holds a row. There is no weaker lock.
+fn lock(strength: Strength, _: Wait) -> Result<LockClause, &'static str> {
+    match strength {
+        Strength::Write | Strength::Update => Ok(LockClause::behind("", "")),
+        Strength::NoKeyUpdate => Err("FOR NO KEY UPDATE"),
+        Strength::Share => Err("FOR SHARE"),
+        Strength::KeyShare => Err("FOR KEY SHARE"),
     }
 }
 

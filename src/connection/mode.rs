@@ -1,5 +1,6 @@
 //! The small types of the operations: how `modify` protects itself, what its closure returns, what a delete found.
 
+use crate::backend::Lock;
 use crate::error::{Error, Result};
 use crate::transaction::Retry;
 
@@ -15,6 +16,8 @@ use crate::transaction::Retry;
 #[derive(Debug, Clone)]
 pub struct Mode {
     pub(super) retry: Retry,
+    /// Taken before the row is read.
+    pub(super) lock: Option<Lock>,
 }
 
 impl Mode {
@@ -26,12 +29,33 @@ impl Mode {
     pub fn optimistic() -> Self {
         Mode {
             retry: Retry::default(),
+            lock: None,
+        }
+    }
+
+    /// Reads the row with its lock, so that no other writer gets in between: the others wait. The write checks the version and
+    /// moves it all the same, so that whoever has read the row without a lock finds out.
+    ///
+    /// The lock is the one that an UPDATE takes: `FOR NO KEY UPDATE` on PostgreSQL, which lets rows be inserted that refer to
+    /// this one; `FOR UPDATE` on MySQL and MariaDB; on SQLite the write lock of the database. It waits as long as the server
+    /// is set to, on SQLite as long as the policy says. After a deadlock or the server's lock timeout it runs again.
+    pub fn pessimistic() -> Self {
+        Mode::pessimistic_with(Lock::of_a_write())
+    }
+
+    /// The same with another lock, or another patience: `Mode::pessimistic_with(Lock::for_update().no_wait())`. On SQLite
+    /// [`within`](Lock::within) and [`no_wait`](Lock::no_wait) say how long BEGIN waits. A lock that the caller did not want
+    /// to wait for, or not so long, is not asked for again.
+    pub fn pessimistic_with(lock: Lock) -> Self {
+        Mode {
+            retry: Retry::default(),
+            lock: Some(lock),
         }
     }
 
     /// Runs again as this policy says.
     pub fn retry(self, retry: Retry) -> Self {
-        Mode { retry }
+        Mode { retry, ..self }
     }
 }
 

@@ -1,12 +1,13 @@
 //! Read, change, save, and again after a lost race.
 
+use super::lock::fetch_locked;
 use super::mode::{Edit, Mode};
 use super::write::{aim, missing, settle};
-use crate::backend::{Driver, depth, diagnose};
+use crate::backend::{Driver, Lock, Wait, depth, diagnose};
 use crate::error::{Error, KeyChanged, Result};
 use crate::fault::{Fault, classify};
 use crate::model::{NoGuard, Record, RowVersion, Versioned};
-use crate::statement::next_version;
+use crate::statement::{clause, next_version, unavailable};
 use crate::transaction::{Next, Run, Seen, Turns, attempt};
 
 /// How often the row may be lost before the call waits for it in the server's queue. Until then nobody is kept from it.
@@ -37,21 +38,33 @@ where
     M: Record<C::Backend>,
     O: Edit,
 {
+    let server = conn.server();
+    if let Some(lock) = mode.lock {
+        clause(server, lock)?;
+    }
     let outermost = depth(conn).map_err(Error::from)? == 0;
-    let queues = outermost && conn.server().takes_turn.is_some();
-    let (mut run, mut lost) = (Run::new(&mode.retry), 0);
+    let queues = outermost && !server.locks_at_begin;
+    let (mut run, mut lost) = (Run::with_lock(&mode.retry, mode.lock), 0);
     loop {
-        let (result, seen) = if queues && lost >= PATIENCE {
-            in_turn(conn, key, &run, &mut f)
-        } else {
-            let result = once(conn, key, outermost.then_some(&run), &mut f);
-            let seen = seen_in(conn, &result);
-            (result, seen)
+        let queue = (queues && lost >= PATIENCE).then(Lock::of_a_write);
+        let (result, seen) = match (mode.lock.or(queue), outermost) {
+            (Some(lock), true) => attempt(conn, &run, &mut Turns::new(), &mut |tx| {
+                locked_pass(tx, key, lock, &mut f)
+            }),
+            (Some(lock), false) => {
+                let result = locked_pass(conn, key, lock, &mut f);
+                (result, Seen::default())
+            }
+            (None, _) => {
+                let result = once(conn, key, outermost.then_some(&run), &mut f);
+                let seen = seen_in(conn, &result);
+                (result, seen)
+            }
         };
         let error = match result {
             Ok(model) => return Ok(model),
             Err(Failed::Closure(error)) => return Err(error),
-            Err(Failed::Ours(error)) => error,
+            Err(Failed::Ours(error)) => not_begun::<M>(error, key, mode.lock),
         };
         if !outermost {
             conn.note(&error);
@@ -66,6 +79,16 @@ where
     }
 }
 
+/// Where BEGIN takes the lock, and was not to wait for it.
+fn not_begun<M: Versioned>(error: Error, key: &M::Key, lock: Option<Lock>) -> Error {
+    match (&error, lock.map(|lock| lock.wait)) {
+        (Error::LockTimeout(_), Some(Wait::No | Wait::Skip)) => {
+            unavailable(M::TABLE, format!("{key:?}"))
+        }
+        _ => error,
+    }
+}
+
 /// What a retry goes by after a pass in autocommit.
 fn seen_in<C: Driver, T, E>(conn: &mut C, result: &Result<T, Failed<E>>) -> Seen {
     match result {
@@ -75,29 +98,27 @@ fn seen_in<C: Driver, T, E>(conn: &mut C, result: &Result<T, Failed<E>>) -> Seen
     }
 }
 
-/// One attempt that waits in the server's queue for the row, and reads it with its lock.
-fn in_turn<M, C, O>(
+/// Read with the lock, closure, write.
+fn locked_pass<M, C, O>(
     conn: &mut C,
     key: &M::Key,
-    run: &Run<'_>,
+    lock: Lock,
     f: &mut impl FnMut(&mut M) -> O,
-) -> (Result<M, Failed<O::Error>>, Seen)
+) -> Result<M, Failed<O::Error>>
 where
     C: Driver,
     M: Record<C::Backend>,
     O: Edit,
 {
-    attempt(conn, run, &mut Turns::new(), &mut |tx| {
-        let read = M::load_in_turn(tx, key)?.ok_or_else(|| missing::<M>(key))?;
-        let row = read.row_version();
-        let mut edited = edit(read, &row, f)?;
-        let new = next_version(&row)?;
-        let aim = aim(tx, &row)?;
-        let rows = edited.write(tx, aim)?;
-        settle(tx, rows, &row, None::<&NoGuard>)?;
-        edited.set_version(new.version);
-        Ok(edited)
-    })
+    let read = fetch_locked::<M, C>(conn, key, lock)?;
+    let row = read.row_version();
+    let mut edited = edit(read, &row, f)?;
+    let new = next_version(&row)?;
+    let aim = aim(conn, &row)?;
+    let rows = edited.write(conn, aim)?;
+    settle(conn, rows, &row, None::<&NoGuard>)?;
+    edited.set_version(new.version);
+    Ok(edited)
 }
 
 /// One attempt. While another connection keeps SQLite busy it starts over with a fresh read: the one who holds the lock may

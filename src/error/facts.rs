@@ -182,7 +182,7 @@ pub struct LockUnavailable {
 #[non_exhaustive]
 pub struct LockTimeout {
     /// What was waited for.
-    pub what: &'static str,
+    pub what: String,
     /// How long.
     pub waited: Duration,
 }

@@ -1,8 +1,9 @@
 //! A model on a backend: the bounds that generic code needs, in one name.
 
 use super::{Aim, Guard, Versioned};
-use crate::backend::{Dialect, Driver};
+use crate::backend::{Dialect, Driver, LockClause};
 use crate::error::Result;
+use diesel::result::QueryResult;
 
 /// A versioned model that `DB` can load and save: the one bound for generic code. It is there for every model that derives
 /// `Queryable` and `Versioned` with field types that match its table.
@@ -60,9 +61,12 @@ pub trait Record<DB: Dialect>: Load<DB> {
 pub trait Load<DB: Dialect>: Versioned + 'static {
     fn load<C: Driver<Backend = DB>>(conn: &mut C, key: &Self::Key) -> Result<Option<Self>>;
 
-    /// The row when its writers are done, with its lock.
-    fn load_in_turn<C: Driver<Backend = DB>>(conn: &mut C, key: &Self::Key)
-    -> Result<Option<Self>>;
+    /// The row with a lock.
+    fn load_locked<C: Driver<Backend = DB>>(
+        conn: &mut C,
+        key: &Self::Key,
+        clause: &LockClause,
+    ) -> QueryResult<Option<Self>>;
 
     /// The row that a write would meet now.
     fn load_current<C: Driver<Backend = DB>>(conn: &mut C, key: &Self::Key)

@@ -1,12 +1,13 @@
 //! Every model whose queries a backend can render is a [`Record`] on it, and every changeset of its table its [`Changes`].
 
 use super::column::is_plain;
-use super::run::{load_all, load_ending, load_first};
+use super::lock_rows::{Locked, clause};
+use super::run::{load_all, load_first};
 use super::shape::{self, BUMP, BUMP_ALONE, Expected, From, Shape, WRITE, WRITE_ALONE, fixed};
 use super::states::state;
 use super::update::{CheckedUpdate, ReturningClause};
 use super::version_in_changes;
-use crate::backend::{Dialect, Driver, Reread, Returning, read, write};
+use crate::backend::{Dialect, Driver, Lock, LockClause, Reread, Returning, read, write};
 use crate::error::{Error, NoSoftDelete, NotFound, Result};
 use crate::model::{
     Aim, Changes, Guard, Load, NoChanges, NoGuard, Record, State, VersionValue, Versioned,
@@ -15,6 +16,7 @@ use diesel::deserialize::FromSqlRow;
 use diesel::expression::{Expression, QueryMetadata};
 use diesel::query_builder::{AsChangeset, AsQuery, QueryFragment, QueryId};
 use diesel::query_source::QuerySource;
+use diesel::result::QueryResult;
 use diesel::sql_types::Integer;
 
 type SqlTypeOf<Q> = <Q as AsQuery>::SqlType;
@@ -33,17 +35,19 @@ where
         read(conn, |conn| load_first(conn, M::find(key).as_query()))
     }
 
-    fn load_in_turn<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<Option<M>> {
-        let ending = conn.server().takes_turn;
-        read(conn, |conn| {
-            load_ending(conn, M::find(key).as_query(), ending)
-        })
+    fn load_locked<C: Driver<Backend = DB>>(
+        conn: &mut C,
+        key: &M::Key,
+        clause: &LockClause,
+    ) -> QueryResult<Option<M>> {
+        let (query, clause, of) = (M::find(key).as_query(), clause.clone(), None);
+        load_first(conn, Locked { query, clause, of })
     }
 
     fn load_current<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<Option<M>> {
-        read(conn, |conn| {
-            let ending = conn.current_read()?;
-            load_ending(conn, M::find(key).as_query(), ending)
+        read(conn, |conn| match conn.current_read()? {
+            None => load_first(conn, M::find(key).as_query()),
+            Some(ending) => M::load_locked(conn, key, &LockClause::behind(ending, "")),
         })
     }
 }
@@ -88,11 +92,9 @@ where
     }
 
     fn take_turn<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<()> {
-        let Some(ending) = conn.server().takes_turn else {
-            return Ok(());
-        };
+        let clause = clause(conn.server(), Lock::of_a_write())?;
         let (from, rows) = (M::table().from_clause(), M::key_filter(key));
-        let query = shape::states::<M, NoGuard>(&from, &rows, None, Some(ending));
+        let query = shape::states::<M, NoGuard>(&from, &rows, None, Some(clause.strength));
         let _: Vec<(M::Version, i32)> = load_all(conn, query)?;
         Ok(())
     }

@@ -33,29 +33,6 @@ impl<Q: QueryFragment<DB>, K, DB: Backend> QueryFragment<DB> for Fixed<Q, K> {
     }
 }
 
-/// A SELECT with what a server needs to be told behind it.
-struct Ending<Q> {
-    query: Q,
-    ending: &'static str,
-}
-
-impl<Q: Query> Query for Ending<Q> {
-    type SqlType = Q::SqlType;
-}
-
-impl<Q> QueryId for Ending<Q> {
-    type QueryId = Own;
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<Q: QueryFragment<DB>, DB: Backend> QueryFragment<DB> for Ending<Q> {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.query.walk_ast(out.reborrow())?;
-        out.push_sql(self.ending);
-        Ok(())
-    }
-}
-
 /// Loads the first row of a query.
 ///
 /// `LoadQuery` cannot be named with bounds on the backend alone, the cursor and `FromSqlRow` can.
@@ -70,24 +47,6 @@ where
     rows.next()
         .map(|row| U::build_from_row(&row?).map_err(DieselError::DeserializationError))
         .transpose()
-}
-
-/// The same of a query that ends in something more.
-pub(super) fn load_ending<C, Q, ST, U>(
-    conn: &mut C,
-    query: Q,
-    ending: Option<&'static str>,
-) -> QueryResult<Option<U>>
-where
-    C: LoadConnection,
-    Q: Query<SqlType = ST> + QueryFragment<C::Backend> + QueryId,
-    C::Backend: QueryMetadata<ST>,
-    U: FromSqlRow<ST, C::Backend>,
-{
-    match ending {
-        None => load_first(conn, query),
-        Some(ending) => load_first(conn, Ending { query, ending }),
-    }
 }
 
 /// Loads every row of a query.

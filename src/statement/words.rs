@@ -11,6 +11,24 @@ pub(super) fn table_name<T>() -> &'static str {
     module.rsplit("::").next().unwrap_or(module)
 }
 
+/// The same of the first table that a query names.
+pub(super) fn first_table<Q>() -> &'static str {
+    let query = std::any::type_name::<Q>();
+    let path = query.split_once("::table").map_or(query, |(path, _)| path);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// The last name in quotes, with them: of `"schema"."table"` the table, of `"table" AS "alias"` the alias.
+pub(super) fn last_identifier<'s>(sql: &'s str, quote: &str) -> Option<&'s str> {
+    let inner = sql.strip_suffix(quote)?;
+    let mut start = inner.rfind(quote)?;
+    // A quote in the name is written twice.
+    while let Some(before) = inner[..start].strip_suffix(quote) {
+        start = before.rfind(quote)?;
+    }
+    Some(&sql[start..])
+}
+
 /// The WHERE of a query without its values: what stands for the key in the facts of a failure.
 pub(super) fn key_in_words<DB: Dialect, W: QueryFragment<DB>>(
     rows: &W,

@@ -1,8 +1,10 @@
 //! One attempt: begin, the closure, and the end that it deserves.
 
 use super::boundary::{self, Commit, Refused};
+use super::locks::Locks;
 use super::run::Run;
 use super::seen::{Ended, Seen, TxState};
+use super::timer::Timer;
 use super::turn::Turns;
 use super::tx::Tx;
 use crate::backend::{Begin, Bundle, Driver, IsolationLevel, depth, diagnose};
@@ -41,15 +43,38 @@ where
     C: Driver,
     E: From<Error>,
 {
+    let mut locks = None;
+    let done = from_begin_to_end(conn, run, turns, &mut locks, f);
+    if let Some(locks) = locks {
+        locks.release(run);
+    }
+    done
+}
+
+/// Leaves in `locks` what the transaction held until its end.
+fn from_begin_to_end<C, T, E>(
+    conn: &mut C,
+    run: &Run<'_>,
+    turns: &mut Turns<C>,
+    locks: &mut Option<Locks>,
+    f: &mut impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
+) -> (Result<T, E>, Seen)
+where
+    C: Driver,
+    E: From<Error>,
+{
+    let asked = run.clock().now();
     let begun = unless_panic(conn, roll_back_all, |conn| begin(conn, run, turns));
     let bundle = match begun {
         Ok(bundle) => bundle,
         Err(Refused { error, fault }) => return (Err(error.into()), Seen::fault(fault)),
     };
     let isolation = run.begin().isolation;
-    let (result, state) = unless_panic(conn, roll_back_all, |conn| {
-        closure(conn, isolation, turns, f)
+    let (result, state, held) = unless_panic(conn, roll_back_all, |conn| {
+        let locks = Locks::new(run, asked);
+        closure(conn, isolation, turns, Some((locks, run.clock())), f)
     });
+    *locks = held;
     if let (Ok(_), None, Some(spoiled)) = (&result, state.ended, state.spoiled) {
         // Roll back what the server or the missing statement spoils; a broken connection is marked, and nothing is stored.
         let _ = boundary::rollback(conn, bundle);
@@ -135,8 +160,8 @@ where
     if let Err(error) = C::TransactionManager::begin_transaction(conn) {
         return (Err(Error::from(error).into()), Seen::default());
     }
-    let (result, state) = unless_panic(conn, roll_back_savepoint, |conn| {
-        closure(conn, None, turns, f)
+    let (result, state, _) = unless_panic(conn, roll_back_savepoint, |conn| {
+        closure(conn, None, turns, None, f)
     });
     if state.server_ended && !conn.is_watched() && !state.server.any_error_aborts {
         // A transaction of Diesel's own, which still believes in it: it would report a success, and what comes next would be
@@ -175,20 +200,22 @@ fn over<T, E: From<Error>>(ended: Ended, state: TxState) -> (Result<T, E>, Seen)
     (Err(error.into()), seen)
 }
 
-/// Runs the closure, and answers what its transaction has seen.
+/// Runs the closure, and answers what its transaction has seen and locked.
 fn closure<C, T, E>(
     conn: &mut C,
     isolation: Option<IsolationLevel>,
     turns: &mut Turns<C>,
+    locks: Option<(Locks, &dyn Timer)>,
     f: &mut impl FnMut(&mut Tx<'_, C>) -> Result<T, E>,
-) -> (Result<T, E>, TxState)
+) -> (Result<T, E>, TxState, Option<Locks>)
 where
     C: Driver,
 {
     let state = TxState::new(conn.server(), isolation);
-    let mut tx = Tx::new(conn, state, turns);
+    let mut tx = Tx::new(conn, state, turns, locks);
     let result = f(&mut tx);
-    (result, tx.into_state())
+    let (state, locks) = tx.into_parts();
+    (result, state, locks)
 }
 
 /// Does the work; a panic in it, be it the closure's, a timer's or an instrumentation's, rolls back on its way out.

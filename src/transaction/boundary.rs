@@ -44,12 +44,12 @@ pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<Bundle, Re
         let server = server.name;
         Refused::finally(Error::Unsupported(Unsupported { server, what }))
     })?;
-    let (mut tries, mut out_of_time) = (0, false);
+    let (mut tries, mut out_of_time, asked) = (0, false, run.clock().now());
     let begun = conn.begin(&sql, &mut |error| {
         if classify(server.faults, error).fault != Fault::Busy {
             return false;
         }
-        out_of_time = !run.wait_after(tries);
+        out_of_time = !run.wait_to_begin(tries, asked);
         tries += 1;
         !out_of_time
     });
@@ -57,7 +57,7 @@ pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<Bundle, Re
         Ok(bundle) => bundle,
         Err(_) if out_of_time => {
             return Err(Refused::finally(
-                run.lock_timeout("the write lock of the database"),
+                run.lock_timeout_since("the write lock of the database", asked),
             ));
         }
         Err(error) => {

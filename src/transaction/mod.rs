@@ -4,6 +4,7 @@ mod attempt;
 mod boundary;
 mod ceiling;
 mod copy;
+mod locks;
 mod observer;
 mod options;
 mod retry;
@@ -14,7 +15,7 @@ mod turn;
 mod tx;
 mod tx_connection;
 
-pub use observer::{Observer, RetryEvent};
+pub use observer::{HeldLock, Observer, RetryEvent};
 pub use options::{Policy, TxOptions};
 pub use retry::Retry;
 pub use timer::Timer;

@@ -15,6 +15,10 @@ pub trait Observer: Send + Sync {
 
     /// The policy gives up.
     fn exhausted(&self, _exhausted: &RetriesExhausted) {}
+
+    /// A transaction has ended, and with it a lock that it had asked for by [`Lock`](crate::Lock). One event for each time that
+    /// it asked.
+    fn lock_released(&self, _lock: &HeldLock) {}
 }
 
 /// One more attempt.
@@ -27,6 +31,22 @@ pub struct RetryEvent {
     pub fault: Fault,
     /// How long the wait before the next one is.
     pub delay: Duration,
+}
+
+/// A lock that a transaction held until its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HeldLock {
+    /// The table of the rows; of a join the first one.
+    pub table: &'static str,
+    /// The primary key, as its `Debug` prints it, where one row was locked by its key.
+    pub key: Option<String>,
+    /// How many rows were locked.
+    pub rows: usize,
+    /// How long the transaction waited for it; on SQLite, how long BEGIN took.
+    pub waited: Duration,
+    /// From the moment that it was had to the end of the transaction, COMMIT or ROLLBACK included; on SQLite from BEGIN.
+    pub held: Duration,
 }
 
 #[cfg(feature = "tracing")]
@@ -50,6 +70,17 @@ impl Observer for TracingObserver {
         tracing::debug!(attempts = retry.attempts, fault = %retry.fault, delay = ?retry.delay, "retry");
     }
 
+    fn lock_released(&self, lock: &HeldLock) {
+        tracing::debug!(
+            table = lock.table,
+            key = lock.key,
+            rows = lock.rows,
+            waited = ?lock.waited,
+            held = ?lock.held,
+            "lock released"
+        );
+    }
+
     fn exhausted(&self, exhausted: &RetriesExhausted) {
         tracing::warn!(
             attempts = exhausted.attempts,
@@ -64,6 +95,11 @@ impl Observer for TracingObserver {
 const ALWAYS: &[&dyn Observer] = &[&TracingObserver];
 #[cfg(not(feature = "tracing"))]
 const ALWAYS: &[&dyn Observer] = &[];
+
+/// Whether anybody is told of anything.
+pub(super) fn anybody(observer: Option<&dyn Observer>) -> bool {
+    observer.is_some() || !ALWAYS.is_empty()
+}
 
 /// Tells the policy's observer, and those that a feature adds.
 pub(super) fn tell(observer: Option<&dyn Observer>, event: impl Fn(&dyn Observer)) {

@@ -1,11 +1,11 @@
 //! One run of a policy: the loop of every retry asks it what comes next.
 
-use super::observer::{RetryEvent, tell};
+use super::observer::{HeldLock, RetryEvent, anybody, tell};
 use super::options::Policy;
 use super::retry::Retry;
 use super::seen::Seen;
 use super::timer::{Timer, jittered};
-use crate::backend::Begin;
+use crate::backend::{Begin, Lock};
 use crate::error::{Error, LockTimeout, RetriesExhausted};
 use crate::fault::Fault;
 use std::time::{Duration, Instant};
@@ -27,6 +27,8 @@ fn longest_wait(tries: u32) -> Duration {
 pub(crate) struct Run<'r> {
     retry: &'r Retry,
     begin: Begin,
+    /// How long each attempt waits for the lock that BEGIN takes, where less than the policy's time.
+    patience: Option<Duration>,
     attempts: u32,
     started: Instant,
     ceilings: Option<Box<dyn Iterator<Item = Duration> + 'r>>,
@@ -49,9 +51,18 @@ impl<'r> Run<'r> {
         Run {
             retry,
             begin: policy.begins(),
+            patience: None,
             attempts: 0,
             started: retry.clock().now(),
             ceilings: None,
+        }
+    }
+
+    /// The same for work that takes this lock.
+    pub(crate) fn with_lock(policy: &'r impl Policy, lock: Option<Lock>) -> Self {
+        Run {
+            patience: lock.and_then(Lock::limit),
+            ..Run::new(policy)
         }
     }
 
@@ -116,10 +127,28 @@ impl<'r> Run<'r> {
         remains
     }
 
-    pub(crate) fn lock_timeout(&self, what: &'static str) -> Error {
+    /// The same for the lock that BEGIN takes, which was asked for at this time.
+    pub(super) fn wait_to_begin(&self, tries: u32, asked: Instant) -> bool {
+        let Some(patience) = self.patience else {
+            return self.wait_after(tries);
+        };
+        let left = patience.saturating_sub(self.clock().now().saturating_duration_since(asked));
+        let delay = jittered(self.clock(), longest_wait(tries)).min(left);
+        let remains = !left.is_zero() && self.remains(delay);
+        if remains {
+            self.sleep(delay);
+        }
+        remains
+    }
+
+    pub(crate) fn lock_timeout(&self, what: &str) -> Error {
+        self.lock_timeout_since(what, self.started)
+    }
+
+    pub(super) fn lock_timeout_since(&self, what: &str, asked: Instant) -> Error {
         Error::LockTimeout(LockTimeout {
-            what,
-            waited: self.elapsed(),
+            what: what.to_owned(),
+            waited: self.clock().now().saturating_duration_since(asked),
         })
     }
 
@@ -143,7 +172,20 @@ impl<'r> Run<'r> {
         self.clock().now().saturating_duration_since(self.started)
     }
 
-    fn clock(&self) -> &dyn Timer {
+    pub(super) fn clock(&self) -> &'r dyn Timer {
         self.retry.clock()
+    }
+
+    /// Tells the observers which locks a transaction has given back.
+    pub(super) fn tell_released(&self, locks: &[HeldLock]) {
+        let observer = self.retry.watcher();
+        for lock in locks {
+            tell(observer, |observer| observer.lock_released(lock));
+        }
+    }
+
+    /// Whether anybody is told.
+    pub(super) fn is_observed(&self) -> bool {
+        anybody(self.retry.watcher())
     }
 }

@@ -22,8 +22,8 @@ impl Seen {
                 fault: conflict.is_retryable().then_some(Fault::Conflict),
                 conflict: Some(conflict.clone()),
             },
-            // The policy's own time is up.
-            Error::LockTimeout(_) => Seen::default(),
+            // The caller has said how long.
+            Error::LockTimeout(_) | Error::LockUnavailable(_) => Seen::default(),
             other => Seen {
                 fault: Some(Fault::of(other)),
                 conflict: None,
@@ -54,9 +54,20 @@ pub struct TxState {
     pub(super) spoiled: Option<Spoiled>,
     /// A failure whose words tell nothing, and the depth that it happened at: the server is asked before anything else.
     pub(super) unasked: Option<(DieselError, u32)>,
+    /// A SELECT has failed, and the connection has not been told.
+    pub(super) load_failed: bool,
     /// The failure behind `ended` or `spoiled`.
     first: Option<Arc<DieselError>>,
     isolation: Option<IsolationLevel>,
+    /// What was seen before a lock was asked for that may be refused.
+    before_lock: Option<Before>,
+}
+
+#[derive(Debug)]
+struct Before {
+    seen: Seen,
+    spoiled: Option<Spoiled>,
+    first: Option<Arc<DieselError>>,
 }
 
 /// Why a transaction that is still open must not be committed.
@@ -110,8 +121,33 @@ impl TxState {
             suspect: None,
             spoiled: None,
             unasked: None,
+            load_failed: false,
             first: None,
             isolation,
+            before_lock: None,
+        }
+    }
+
+    /// A lock is about to be asked for that may be refused.
+    pub(super) fn may_be_refused(&mut self) {
+        self.before_lock = Some(Before {
+            seen: self.seen.clone(),
+            spoiled: self.spoiled,
+            first: self.first.clone(),
+        });
+    }
+
+    /// It was: what was seen meanwhile is that, and no statement of the closure's is missing. A server that is set to end the
+    /// transaction with it is still asked whether it has.
+    pub(super) fn was_refused(&mut self) {
+        if let Some(before) = self.before_lock.take() {
+            self.seen = before.seen;
+            self.spoiled = before.spoiled;
+            self.first = before.first;
+            self.unasked = None;
+        }
+        if let Some(Suspect::Error { fault, by_setting }) = &mut self.suspect {
+            (*fault, *by_setting) = (Fault::LockTimeout, true);
         }
     }
 
@@ -162,6 +198,7 @@ impl TxState {
 
     /// The same where the server cannot be asked what it meant.
     pub(super) fn see_unasked(&mut self, error: &DieselError, depth: u32) {
+        self.load_failed = true;
         let verdict = look_up(self.server.faults, error);
         if verdict.is_none() {
             self.unasked = Some((copy(error), depth));
@@ -214,9 +251,6 @@ impl TxState {
                     self.seen.fault = Some(Fault::Conflict);
                 }
                 self.seen.conflict = Some(conflict.clone());
-            }
-            Error::LockUnavailable(_) | Error::LockTimeout(_) => {
-                self.seen.fault = Some(Fault::LockTimeout)
             }
             // Found before any statement was sent.
             Error::Database(error @ DieselError::BrokenTransactionManager) => {

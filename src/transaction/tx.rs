@@ -1,14 +1,17 @@
 //! The open transaction as a Diesel connection: it sees every error before anybody wraps it, and refuses to go on once the
 //! transaction is over.
 
+use super::locks::Locks;
 use super::seen::{Ended, Suspect, TxState};
+use super::timer::Timer;
 use super::turn::Turns;
 use super::tx_connection::TxManager;
-use crate::backend::{Bundle, Checkup, Driver, Turn, depth, diagnose};
+use crate::backend::{Bundle, Checkup, Driver, Limit, LockedRows, Turn, depth, diagnose};
 use crate::error::{Error, Result};
 use crate::fault::Fault;
 use diesel::connection::TransactionManager;
 use diesel::result::{Error as DieselError, QueryResult};
+use std::time::{Duration, Instant};
 
 /// An open transaction, and a Diesel connection: plain Diesel queries, `tx.transaction(..)` and everything of
 /// [`VersionedConnection`](crate::VersionedConnection) work on it.
@@ -31,16 +34,28 @@ pub struct Tx<'a, C: Driver> {
     pub(super) conn: &'a mut C,
     pub(super) state: TxState,
     turns: &'a mut Turns<C>,
+    /// Of the outermost transaction, which gives the locks back.
+    locks: Option<(Locks, &'a dyn Timer)>,
 }
 
 impl<'a, C: Driver> Tx<'a, C> {
-    pub(super) fn new(conn: &'a mut C, state: TxState, turns: &'a mut Turns<C>) -> Self {
-        Tx { conn, state, turns }
+    pub(super) fn new(
+        conn: &'a mut C,
+        state: TxState,
+        turns: &'a mut Turns<C>,
+        locks: Option<(Locks, &'a dyn Timer)>,
+    ) -> Self {
+        Tx {
+            conn,
+            state,
+            turns,
+            locks,
+        }
     }
 
-    pub(super) fn into_state(mut self) -> TxState {
+    pub(super) fn into_parts(mut self) -> (TxState, Option<Locks>) {
         self.ask();
-        self.state
+        (self.state, self.locks.map(|(locks, _)| locks))
     }
 
     /// The connection itself, for code that wants `&mut SqliteConnection`, or for what Diesel implements on concrete
@@ -199,11 +214,15 @@ impl<'a, C: Driver> Tx<'a, C> {
         }
     }
 
-    /// Asks the server what its last failure was, where its words did not tell and the connection was lent to rows.
+    /// After a failed SELECT, as long as the connection was lent to its rows: asks the server what the failure was, where its
+    /// words did not tell, and tells the connection.
     fn ask(&mut self) {
         if let Some((error, depth)) = self.state.unasked.take() {
             let verdict = diagnose(self.conn, &error);
             self.state.see(&error, verdict, depth);
+        }
+        if std::mem::take(&mut self.state.load_failed) {
+            self.conn.load_failed();
         }
     }
 }
@@ -230,6 +249,38 @@ impl<C: Driver> Driver for Tx<'_, C> {
             true => Ok(None),
             false => self.conn.current_read(),
         }
+    }
+
+    fn limit(&mut self, limit: Duration) -> QueryResult<Option<Limit>> {
+        self.watched(|conn| conn.limit(limit))
+    }
+
+    fn began_with_lock(&self) -> bool {
+        self.locks.is_some() || self.conn.began_with_lock()
+    }
+
+    fn now(&self) -> Instant {
+        match &self.locks {
+            Some((_, clock)) => clock.now(),
+            None => self.conn.now(),
+        }
+    }
+
+    fn locked(&mut self, rows: &LockedRows<'_>) {
+        match &mut self.locks {
+            Some((locks, clock)) => locks.add(rows, self.state.server.locks_at_begin, *clock),
+            None => self.conn.locked(rows),
+        }
+    }
+
+    fn may_be_refused(&mut self) {
+        self.state.may_be_refused();
+        self.conn.may_be_refused();
+    }
+
+    fn was_refused(&mut self) {
+        self.state.was_refused();
+        self.conn.was_refused();
     }
 
     fn examine(&mut self) -> QueryResult<Checkup> {
