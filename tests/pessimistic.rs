@@ -440,3 +440,124 @@ mod where_rows_are_locked {
         }
     }
 }
+
+mod on_sqlite {
+    use super::*;
+    use diesel_occ::IsolationLevel;
+    use diesel_occ::TxOptions;
+
+    on_every_connection! {
+        of sqlite;
+
+        fn case_optimistic_p1_the_lock_is_taken_at_begin_and_truly_excludes_a_second_writer(bed) {
+            let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+            let lock = Lock::for_update().no_wait();
+            conn.transact(&Retry::never(), |tx| -> diesel_occ::Result<()> {
+                tx.fetch_locked::<Product>(42, Lock::for_update())?;
+                let held = other.modify(43, Mode::pessimistic_with(lock), |_: &mut Product| ()).unwrap_err();
+                assert!(matches!(&held, Error::LockUnavailable(facts) if facts.table == "products" && facts.key == "43"), "{held:?}");
+                Ok(())
+            }).unwrap();
+            other.modify(43, Mode::pessimistic_with(lock), |_: &mut Product| ()).unwrap();
+        }
+
+        fn case_optimistic_p1_in_a_transaction_that_has_not_begun_with_the_lock_it_is_unsupported(bed) {
+            let conn = &mut bed.connect();
+            let log = Log::on(conn);
+            conn.transaction(|conn| -> QueryResult<()> {
+                log.statements();
+                let lock = Lock::for_update();
+                let one = conn.fetch_locked::<Product>(42, lock).unwrap_err();
+                let many = products::table.select(products::id).lock_rows(lock).load::<i64>(conn).unwrap_err();
+                let modified = conn.modify(42, Mode::pessimistic(), |_: &mut Product| ()).unwrap_err();
+                for error in [one, many, modified] {
+                    assert!(matches!(&error, Error::Unsupported(facts) if facts.server == "SQLite" && facts.what.contains("begin it by `transact`")), "{error:?}");
+                }
+                assert_eq!(log.statements(), Vec::<String>::new());
+                // A savepoint of ours in it does not change what it began with.
+                let nested = conn.transact(&Retry::never(), |tx| tx.fetch_locked::<Product>(42, lock)).unwrap_err();
+                assert!(matches!(nested, Error::Unsupported(_)), "{nested:?}");
+                Ok(())
+            }).unwrap();
+            // One that this crate began has it, at any depth.
+            conn.transact(&TxOptions::default().isolation(IsolationLevel::Serializable), |tx| tx.transaction(|tx| -> diesel_occ::Result<()> {
+                tx.savepoint(|tx| tx.fetch_locked::<Product>(42, Lock::for_update().no_wait()).map(drop))
+            })).unwrap();
+        }
+
+        fn row_p2_begin_waits_as_long_as_the_lock_says(bed) {
+            let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+            let before = settings!(conn);
+            other.batch_execute("BEGIN IMMEDIATE").unwrap();
+            for (lock, waits) in [
+                (Lock::for_update().no_wait(), Duration::ZERO),
+                (Lock::for_update().skip_locked(), Duration::ZERO),
+                (Lock::for_update().within(Duration::ZERO), Duration::ZERO),
+                (Lock::for_update().within(A_MOMENT), A_MOMENT),
+            ] {
+                let asked = Instant::now();
+                let error = conn.modify(42, Mode::pessimistic_with(lock), |_: &mut Product| ()).unwrap_err();
+                let waited = asked.elapsed();
+                assert!((waits..waits + GENEROUS).contains(&waited), "{lock:?}: {waited:?}");
+                assert_eq!(matches!(error, Error::LockTimeout(_)), format!("{lock:?}").contains("Within"), "{lock:?}: {error:?}");
+                assert_eq!(settings!(conn), before);
+            }
+            // The policy's deadline holds too.
+            let short = Retry::default().deadline(Duration::from_millis(20));
+            let asked = Instant::now();
+            let error = conn.modify(42, Mode::pessimistic_with(Lock::for_update().within(Duration::from_secs(9))).retry(short), |_: &mut Product| ()).unwrap_err();
+            assert!(matches!(error, Error::LockTimeout(_)) && asked.elapsed() < GENEROUS, "{error:?}");
+            other.batch_execute("ROLLBACK").unwrap();
+            assert_eq!((settings!(conn), depth(conn)), (before, 0));
+            conn.modify(42, Mode::pessimistic(), |_: &mut Product| ()).unwrap();
+        }
+    }
+}
+
+on_every_server! {
+    fn row_p4_eight_threads_with_the_lock_lose_nothing_and_no_race(bed) {
+        struct NoConflict;
+        impl Observer for NoConflict {
+            fn conflict(&self, conflict: &Conflict) {
+                panic!("{conflict}");
+            }
+        }
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let mut conn = bed.connect();
+                    for _ in 0..5 {
+                        let mode = Mode::pessimistic().retry(Retry::default().observer(NoConflict));
+                        conn.modify(42, mode, |product: &mut Product| product.stock -= 1).unwrap();
+                    }
+                });
+            }
+        });
+        let product: Product = bed.connect().fetch(42).unwrap();
+        assert_eq!((product.stock, product.version), (10, 47));
+    }
+
+    fn row_p1_a_plain_update_by_others_waits_until_the_lock_is_given_back_by_commit_or_rollback(bed) {
+        for commits in [true, false] {
+            let conn = &mut bed.connect();
+            let before = conn.fetch::<Product>(42).unwrap();
+            let (done, waits) = std::sync::mpsc::channel();
+            let result = conn.transact(&Retry::never(), |tx| -> Result<(), App> {
+                let product = tx.fetch_locked::<Product>(42, Lock::for_update())?;
+                let (mut other, done) = (bed.connect(), done.clone());
+                std::thread::spawn(move || {
+                    let row = products::table.find(42);
+                    done.send(diesel::update(row).set(products::stock.eq(products::stock - 10)).execute(&mut other))
+                });
+                let nothing_yet = waits.recv_timeout(A_MOMENT);
+                assert!(nothing_yet.is_err(), "it did not wait: {nothing_yet:?}");
+                tx.save(&Product { stock: product.stock - 1, ..product })?;
+                if commits { Ok(()) } else { Err(App::OutOfStock) }
+            });
+            assert_eq!(result.is_ok(), commits);
+            assert_eq!(waits.recv_timeout(Duration::from_secs(15)).unwrap(), Ok(1));
+            let after = bed.connect().fetch::<Product>(42).unwrap();
+            assert_eq!(before.stock - after.stock, if commits { 11 } else { 10 }, "nothing is lost");
+        }
+    }
+}

@@ -16,6 +16,7 @@ pub enum Side {
     Modify,
     Transact,
     GuardedUpdate,
+    Pessimistic,
     /// In C: SELECT and UPDATE, each committed by itself.
     CAutocommit,
     /// In C: the same between BEGIN IMMEDIATE and COMMIT.
@@ -23,10 +24,11 @@ pub enum Side {
 }
 
 impl Side {
-    pub const ALL: [Side; 5] = [
+    pub const ALL: [Side; 6] = [
         Side::Modify,
         Side::Transact,
         Side::GuardedUpdate,
+        Side::Pessimistic,
         Side::CAutocommit,
         Side::CImmediate,
     ];
@@ -36,6 +38,7 @@ impl Side {
             Side::Modify => "modify",
             Side::Transact => "transact",
             Side::GuardedUpdate => "guarded_update",
+            Side::Pessimistic => "pessimistic",
             Side::CAutocommit => "c_autocommit",
             Side::CImmediate => "c_immediate",
         }
@@ -46,7 +49,7 @@ impl Side {
     }
 
     pub fn is_ours(self) -> bool {
-        matches!(self, Side::Modify | Side::Transact | Side::GuardedUpdate)
+        !matches!(self, Side::CAutocommit | Side::CImmediate)
     }
 }
 
@@ -128,7 +131,11 @@ fn work_with_us(order: &Order, start: impl FnOnce()) -> Tally {
                 .map_err(Refused::from)
             }
             _ => {
-                let mode = Mode::optimistic().retry(retry.clone());
+                let mode = match order.side {
+                    Side::Pessimistic => Mode::pessimistic(),
+                    _ => Mode::optimistic(),
+                };
+                let mode = mode.retry(retry.clone());
                 conn.modify(1, mode, take_one).map(drop)
             }
         };

@@ -11,6 +11,9 @@ pub trait Floor {
 
     fn load(&mut self, id: i64) -> Product;
 
+    /// With the lock that an UPDATE takes.
+    fn load_locked(&mut self, id: i64) -> Product;
+
     /// `SET stock .. WHERE id AND version`; how many rows it hit, or `None` for a serialization failure or a deadlock.
     fn update(&mut self, stock: i64, id: i64, version: i64) -> Option<u64>;
 
@@ -24,19 +27,22 @@ pub trait Floor {
 /// The texts, with the binds of a server.
 pub struct Texts {
     pub load: String,
+    pub load_locked: String,
     pub update: String,
     pub update_alone: String,
     pub save: String,
 }
 
 impl Texts {
-    pub fn new(bind: impl Fn(usize) -> String) -> Self {
+    pub fn new(bind: impl Fn(usize) -> String, lock: &str) -> Self {
         let [one, two, three, four, five] = [1, 2, 3, 4, 5].map(bind);
         let update = format!(
             "UPDATE products SET stock = {one}, version = version + 1 WHERE id = {two} AND version = {three}"
         );
+        let load = format!("SELECT id, name, stock, version FROM products WHERE id = {one}");
         Texts {
-            load: format!("SELECT id, name, stock, version FROM products WHERE id = {one}"),
+            load_locked: format!("{load} {lock}"),
+            load,
             update_alone: format!(
                 "{update} AND (SELECT COUNT(*) FROM products WHERE id = {four} AND version = {five}) = 1"
             ),

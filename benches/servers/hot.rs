@@ -1,5 +1,6 @@
 //! Eight workers on one row, threads and processes: nothing may be lost, nobody may give up, and the rate is held against the
-//! better of two programs in C that try again at once. The bar is for `modify`, which does the same two statements.
+//! better of two programs in C that try again at once, that of a locked read against one that locks. The bars are for `modify`,
+//! which does the same statements.
 
 use crate::figures::{Figures, Runs};
 use crate::fleet::{WORKERS, processes, threads};
@@ -13,9 +14,10 @@ use std::time::Duration;
 const AT_LEAST_HALF: Bar = 0.5..=f64::INFINITY;
 const NONE: Bar = 0.0..=0.0;
 
-/// What the rate is to be of that of C.
-fn rate(server: Server) -> Bar {
+/// What the rate of a `modify` is to be of that of C.
+fn rate(server: Server, side: Side) -> Bar {
     match server {
+        _ if side.locks() => 0.9..=f64::INFINITY,
         Server::Postgres => 1.2..=f64::INFINITY,
         Server::Mysql => 0.9..=f64::INFINITY,
     }
@@ -90,14 +92,16 @@ fn row(place: &Place) -> (i64, i64) {
     (row.stock, row.version)
 }
 
-fn tell(report: &mut Report, server: Server, durable: bool, name: &str, figures: &[Runs; 5]) {
+fn tell(report: &mut Report, server: Server, durable: bool, name: &str, figures: &[Runs; 7]) {
     let of = |runs: &Runs| runs.median(|run| run.rate);
-    let (better, theirs) = Side::ALL
-        .into_iter()
-        .zip(figures)
-        .filter(|(side, _)| !side.is_ours())
-        .max_by(|(_, a), (_, b)| of(a).total_cmp(&of(b)))
-        .expect("two programs in C");
+    let best_in_c = |locks: bool| {
+        Side::ALL
+            .into_iter()
+            .zip(figures)
+            .filter(|(side, _)| !side.is_ours() && side.locks() == locks)
+            .max_by(|(_, a), (_, b)| of(a).total_cmp(&of(b)))
+            .expect("a program in C")
+    };
     for (side, runs) in Side::ALL.into_iter().zip(figures) {
         let start = format!("{name} {} {:.0}/s", side.name(), of(runs));
         let (lost, exhausted) = (runs.most(|run| run.lost), runs.most(|run| run.exhausted));
@@ -106,6 +110,7 @@ fn tell(report: &mut Report, server: Server, durable: bool, name: &str, figures:
             report.line(&text, 0.0, None);
             continue;
         }
+        let (better, theirs) = best_in_c(side.locks());
         let ratios: Vec<f64> = runs
             .each(|run| run.rate)
             .into_iter()
@@ -118,7 +123,8 @@ fn tell(report: &mut Report, server: Server, durable: bool, name: &str, figures:
             of(theirs),
             spread(&ratios)
         );
-        let bar = (durable && side == Side::Modify).then(|| rate(server));
+        let is_modify = matches!(side, Side::Modify | Side::Pessimistic);
+        let bar = (durable && is_modify).then(|| rate(server, side));
         report.line(&text, median(&ratios), bar);
         let least = runs.median(|run| run.least);
         let text = format!("{start} {}", runs.shares());

@@ -9,6 +9,7 @@ use std::ptr;
 
 pub struct Libmariadb {
     load: Statement,
+    load_locked: Statement,
     update: Statement,
     update_alone: Statement,
     save: Statement,
@@ -67,6 +68,37 @@ impl Statement {
         }
         // SAFETY: the statement is alive.
         Some(unsafe { ffi::mysql_stmt_affected_rows(self.0) })
+    }
+
+    /// The one row of a SELECT.
+    fn read(&mut self, id: i64) -> Product {
+        self.execute(&mut [integer(&id)]).expect("no failure");
+        let (mut key, mut stock, mut version) = (0_i64, 0_i64, 0_i64);
+        let (mut name, mut length) = ([0_u8; 64], c_ulong::default());
+        let mut binds = [
+            place(&raw mut key),
+            text((&raw mut name).cast(), name.len(), &raw mut length),
+            place(&raw mut stock),
+            place(&raw mut version),
+        ];
+        let statement = self.0;
+        // SAFETY: as many binds as columns, each at a place that is alive.
+        let fetched = unsafe {
+            ffi::mysql_stmt_bind_result(statement, binds.as_mut_ptr());
+            ffi::mysql_stmt_store_result(statement);
+            let fetched = ffi::mysql_stmt_fetch(statement);
+            ffi::mysql_stmt_free_result(statement);
+            fetched
+        };
+        assert_eq!(fetched, 0, "{}", self.message());
+        let length = usize::try_from(length).expect("a length");
+        let name = std::str::from_utf8(&name[..length]).expect("UTF-8");
+        Product {
+            id: key,
+            name: name.to_owned(),
+            stock: i32::try_from(stock).expect("a stock"),
+            version,
+        }
     }
 }
 
@@ -139,9 +171,10 @@ impl Floor for Libmariadb {
             (conn, opened)
         };
         assert!(!opened.is_null(), "no connection to {:?}", address.host);
-        let texts = Texts::new(|_| "?".to_owned());
+        let texts = Texts::new(|_| "?".to_owned(), "FOR UPDATE");
         Libmariadb {
             load: prepare(conn, &texts.load),
+            load_locked: prepare(conn, &texts.load_locked),
             update: prepare(conn, &texts.update),
             update_alone: prepare(conn, &texts.update_alone),
             save: prepare(conn, &texts.save),
@@ -157,33 +190,11 @@ impl Floor for Libmariadb {
     }
 
     fn load(&mut self, id: i64) -> Product {
-        self.load.execute(&mut [integer(&id)]).expect("no failure");
-        let (mut key, mut stock, mut version) = (0_i64, 0_i64, 0_i64);
-        let (mut name, mut length) = ([0_u8; 64], c_ulong::default());
-        let mut binds = [
-            place(&raw mut key),
-            text((&raw mut name).cast(), name.len(), &raw mut length),
-            place(&raw mut stock),
-            place(&raw mut version),
-        ];
-        let statement = self.load.0;
-        // SAFETY: as many binds as columns, each at a place that is alive.
-        let fetched = unsafe {
-            ffi::mysql_stmt_bind_result(statement, binds.as_mut_ptr());
-            ffi::mysql_stmt_store_result(statement);
-            let fetched = ffi::mysql_stmt_fetch(statement);
-            ffi::mysql_stmt_free_result(statement);
-            fetched
-        };
-        assert_eq!(fetched, 0, "{}", self.load.message());
-        let length = usize::try_from(length).expect("a length");
-        let name = std::str::from_utf8(&name[..length]).expect("UTF-8");
-        Product {
-            id: key,
-            name: name.to_owned(),
-            stock: i32::try_from(stock).expect("a stock"),
-            version,
-        }
+        self.load.read(id)
+    }
+
+    fn load_locked(&mut self, id: i64) -> Product {
+        self.load_locked.read(id)
     }
 
     fn update(&mut self, stock: i64, id: i64, version: i64) -> Option<u64> {
@@ -219,7 +230,13 @@ impl Drop for Libmariadb {
     fn drop(&mut self) {
         // SAFETY: not used afterwards; statements before their connection.
         unsafe {
-            for statement in [&self.load, &self.update, &self.update_alone, &self.save] {
+            for statement in [
+                &self.load,
+                &self.load_locked,
+                &self.update,
+                &self.update_alone,
+                &self.save,
+            ] {
                 ffi::mysql_stmt_close(statement.0);
             }
             ffi::mysql_close(self.conn);

@@ -9,6 +9,7 @@ use std::ptr;
 pub struct Libpq(*mut ffi::PGconn);
 
 const LOAD: &CStr = c"load";
+const LOAD_LOCKED: &CStr = c"load_locked";
 const UPDATE: &CStr = c"update";
 const UPDATE_ALONE: &CStr = c"update_alone";
 const SAVE: &CStr = c"save";
@@ -83,6 +84,18 @@ impl Libpq {
         })
     }
 
+    fn read(&mut self, name: &CStr, id: i64) -> Product {
+        let answer = self.run(name, [&id.to_be_bytes()]);
+        assert!(answer.is_ok(), "{}", self.message());
+        let name = std::str::from_utf8(answer.bytes(1)).expect("UTF-8");
+        Product {
+            id: i64::from_be_bytes(integer(answer.bytes(0))),
+            name: name.to_owned(),
+            stock: i32::from_be_bytes(integer(answer.bytes(2))),
+            version: i64::from_be_bytes(integer(answer.bytes(3))),
+        }
+    }
+
     fn count(&mut self, answer: &Answer) -> Option<u64> {
         if answer.is_ok() {
             return Some(answer.rows());
@@ -114,10 +127,11 @@ impl Floor for Libpq {
             "{}",
             conn.message()
         );
-        let texts = Texts::new(|number| format!("${number}"));
+        let texts = Texts::new(|number| format!("${number}"), "FOR NO KEY UPDATE");
         let mut conn = conn;
         for (name, sql) in [
             (LOAD, &texts.load),
+            (LOAD_LOCKED, &texts.load_locked),
             (UPDATE, &texts.update),
             (UPDATE_ALONE, &texts.update_alone),
             (SAVE, &texts.save),
@@ -135,15 +149,11 @@ impl Floor for Libpq {
     }
 
     fn load(&mut self, id: i64) -> Product {
-        let answer = self.run(LOAD, [&id.to_be_bytes()]);
-        assert!(answer.is_ok(), "{}", self.message());
-        let name = std::str::from_utf8(answer.bytes(1)).expect("UTF-8");
-        Product {
-            id: i64::from_be_bytes(integer(answer.bytes(0))),
-            name: name.to_owned(),
-            stock: i32::from_be_bytes(integer(answer.bytes(2))),
-            version: i64::from_be_bytes(integer(answer.bytes(3))),
-        }
+        self.read(LOAD, id)
+    }
+
+    fn load_locked(&mut self, id: i64) -> Product {
+        self.read(LOAD_LOCKED, id)
     }
 
     fn update(&mut self, new: i64, id: i64, version: i64) -> Option<u64> {

@@ -15,19 +15,24 @@ pub enum Side {
     Modify,
     Transact,
     GuardedUpdate,
+    Pessimistic,
     /// In C: SELECT and UPDATE, each committed by itself; after a lost race at once again.
     CAutocommit,
     /// In C: the same between BEGIN and COMMIT.
     CTransaction,
+    /// In C: BEGIN, SELECT with the lock, UPDATE, COMMIT.
+    CLocked,
 }
 
 impl Side {
-    pub const ALL: [Side; 5] = [
+    pub const ALL: [Side; 7] = [
         Side::Modify,
         Side::Transact,
         Side::GuardedUpdate,
+        Side::Pessimistic,
         Side::CAutocommit,
         Side::CTransaction,
+        Side::CLocked,
     ];
 
     pub fn name(self) -> &'static str {
@@ -35,13 +40,20 @@ impl Side {
             Side::Modify => "modify",
             Side::Transact => "transact",
             Side::GuardedUpdate => "guarded_update",
+            Side::Pessimistic => "pessimistic",
             Side::CAutocommit => "c_autocommit",
             Side::CTransaction => "c_transaction",
+            Side::CLocked => "c_locked",
         }
     }
 
     pub fn is_ours(self) -> bool {
-        matches!(self, Side::Modify | Side::Transact | Side::GuardedUpdate)
+        !matches!(self, Side::CAutocommit | Side::CTransaction | Side::CLocked)
+    }
+
+    /// Whether it reads the row with its lock.
+    pub fn locks(self) -> bool {
+        matches!(self, Side::Pessimistic | Side::CLocked)
     }
 }
 
@@ -105,7 +117,11 @@ macro_rules! sells {
                         Ok(self.guarded_update(Product::key(1), products::stock.ge(1), taken)?)
                     }
                     _ => {
-                        let mode = Mode::optimistic().retry(retry.clone());
+                        let mode = match side.locks() {
+                            true => Mode::pessimistic(),
+                            false => Mode::optimistic(),
+                        };
+                        let mode = mode.retry(retry.clone());
                         self.modify(1, mode, take_one).map(drop)
                     }
                 }
@@ -135,11 +151,14 @@ fn work_in_c<F: Floor>(order: &Order, start: impl FnOnce()) -> Tally {
     let mut floor = F::connect(&order.url);
     start();
     sell_all(order.time, || {
-        let in_transaction = order.side == Side::CTransaction;
+        let in_transaction = order.side != Side::CAutocommit;
         if in_transaction {
             floor.batch("BEGIN");
         }
-        let product = floor.load(1);
+        let product = match order.side.locks() {
+            true => floor.load_locked(1),
+            false => floor.load(1),
+        };
         let stock = i64::from(product.stock);
         let sale = match stock {
             0 => Sale::SoldOut,

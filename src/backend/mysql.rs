@@ -267,7 +267,76 @@ impl QueryFragment<Mysql> for Compound<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::may_end;
+    use super::*;
+
+    /// The text as a server reads it whose comments begin so: those of the other are left out.
+    fn read_by(own: &str, other: &str, sql: &str) -> String {
+        let mut read = String::new();
+        for part in sql.split_inclusive("*/") {
+            let (plain, comment) = part.split_once("/*").unwrap_or((part, ""));
+            read += plain;
+            let comment = comment.trim_end_matches("*/");
+            match comment.strip_prefix(own) {
+                Some(text) => read += text,
+                None => assert!(
+                    comment.is_empty() || comment.starts_with(other),
+                    "{comment}"
+                ),
+            }
+        }
+        read.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn each_of_the_two_reads_its_own_form_of_a_lock() {
+        let limit = Wait::Within(std::time::Duration::from_millis(1_500));
+        for (strength, wait, mariadb, mysql) in [
+            (
+                Strength::Update,
+                Wait::AsTheServerDoes,
+                "SELECT 1 FOR UPDATE",
+                "SELECT 1 FOR UPDATE",
+            ),
+            (
+                Strength::Write,
+                Wait::No,
+                "SELECT 1 FOR UPDATE NOWAIT",
+                "SELECT 1 FOR UPDATE NOWAIT",
+            ),
+            (
+                Strength::Share,
+                Wait::AsTheServerDoes,
+                "SELECT 1 LOCK IN SHARE MODE",
+                "SELECT 1 FOR SHARE",
+            ),
+            (
+                Strength::Share,
+                Wait::Skip,
+                "SELECT 1 LOCK IN SHARE MODE SKIP LOCKED",
+                "SELECT 1 FOR SHARE SKIP LOCKED",
+            ),
+            (
+                Strength::Share,
+                limit,
+                "SET STATEMENT max_statement_time = 1.501000 FOR SELECT 1 LOCK IN SHARE MODE WAIT 2",
+                "SELECT 1 FOR SHARE NOWAIT",
+            ),
+        ] {
+            let LockClause {
+                before,
+                strength,
+                wait,
+            } = lock(strength, wait).unwrap();
+            let sql = format!("{before}SELECT 1{strength}{wait}");
+            assert_eq!(read_by("M!", "!80001", &sql), mariadb);
+            assert_eq!(read_by("!80001", "M!", &sql), mysql);
+        }
+        assert_eq!(
+            lock(Strength::NoKeyUpdate, Wait::No),
+            Err("FOR NO KEY UPDATE")
+        );
+        assert_eq!(lock(Strength::KeyShare, Wait::No), Err("FOR KEY SHARE"));
+    }
 
     #[test]
     fn only_what_surely_ends_nothing_is_not_asked_about() {
