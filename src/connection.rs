@@ -73,9 +73,8 @@ pub trait VersionedConnection: Driver + Sized {
     /// [`fetch`](VersionedConnection::fetch) with a lock that lasts until the transaction ends: `SELECT .. FOR UPDATE`, and what
     /// else a [`Lock`] says. The row is read as it is now, whatever the transaction has read before.
     ///
-    /// One statement. With [`no_wait`](Lock::no_wait), a second one on PostgreSQL where somebody else holds the row, so that the
-    /// transaction is not aborted; with [`within`](Lock::within), where somebody else holds it, four more there and one more on
-    /// MySQL and MariaDB. On SQLite the transaction holds the lock of the whole database from its BEGIN, so that nobody else
+    /// One statement where the row is free. With [`no_wait`](Lock::no_wait) a second one where it is held or not there; with
+    /// [`within`](Lock::within) four more then on PostgreSQL, and one more on MySQL and MariaDB. On SQLite the transaction holds the lock of the whole database from its BEGIN, so that nobody else
     /// can hold a row.
     ///
     /// # Errors

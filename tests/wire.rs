@@ -73,6 +73,51 @@ on_every_server! {
         round(true);
     }
 
+    fn row_p2_a_lock_is_one_round_trip_and_a_refusal_has_its_price(bed) {
+        let proxy = Proxy::to(bed.url());
+        let (mut conn, _) = bed.by(proxy.url());
+        let mut holder = bed.connect();
+        holder.batch_execute("BEGIN; SELECT 1 FROM products WHERE id = 42 FOR UPDATE").unwrap();
+        let postgres = conn.server().name() == "PostgreSQL";
+        let short = Duration::from_millis(20);
+        let costs = |of_postgres, of_mariadb| if postgres { of_postgres } else { of_mariadb };
+        for counted in [false, true] {
+            conn.transact(&Retry::never(), |tx| -> Result<(), App> {
+                let mut cost = |id, lock: Lock, trips: usize| {
+                    // What a refusal on MariaDB may have done to the transaction is asked before the next statement.
+                    tx.unchecked_touch(Product::key(43)).unwrap();
+                    proxy.forget();
+                    let row = tx.fetch_locked::<Product>(id, lock);
+                    assert_eq!(row.is_ok(), id == 43);
+                    if counted { assert_eq!(proxy.round_trips(), trips, "{id} {lock:?}: {:?}", proxy.statements()) }
+                };
+                for lock in [Lock::for_update(), Lock::for_update().no_wait(), Lock::for_update().within(short)] {
+                    cost(43, lock, 1);
+                }
+                // The skipped row, and another look at it; on MariaDB a statement that is prepared anew.
+                cost(42, Lock::for_update().no_wait(), costs(2, 3));
+                // The skipped row; then on PostgreSQL the settings and a savepoint.
+                cost(42, Lock::for_update().within(short), costs(5, 3));
+                let mut cost = |lock: Lock, trips: usize| {
+                    tx.unchecked_touch(Product::key(43)).unwrap();
+                    proxy.forget();
+                    products::table.select(products::id).find(43).lock_rows(lock).load::<i64>(tx).unwrap();
+                    if counted { assert_eq!(proxy.round_trips(), trips, "{lock:?}: {:?}", proxy.statements()) }
+                };
+                cost(Lock::for_update(), 1);
+                cost(Lock::for_update().skip_locked(), 1);
+                cost(Lock::for_update().no_wait(), costs(3, 2));
+                cost(Lock::for_update().within(short), costs(4, 2));
+                Ok(())
+            }).unwrap();
+        }
+        holder.batch_execute("ROLLBACK").unwrap();
+        conn.modify(42, Mode::pessimistic(), |_: &mut Product| ()).unwrap();
+        proxy.forget();
+        conn.modify(42, Mode::pessimistic(), |_: &mut Product| ()).unwrap();
+        assert_eq!(proxy.round_trips(), 4, "{:?}", proxy.statements());
+    }
+
     fn row_r6_a_cut_at_commit_is_an_unknown_outcome_and_never_run_again(bed) {
         for (name, cut, stored) in CUTS_AT_COMMIT {
             for on_pool in [false, true] {

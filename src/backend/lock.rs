@@ -131,10 +131,12 @@ impl Lock {
 #[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockClause {
-    /// What stands in front of the SELECT. It varies with the time that is left, so that such a statement is not kept prepared.
+    /// What stands in front of the SELECT.
     pub(crate) before: Cow<'static, str>,
     pub(crate) strength: &'static str,
     pub(crate) wait: Cow<'static, str>,
+    /// Whether the statement is kept prepared.
+    pub(crate) kept: bool,
 }
 
 impl LockClause {
@@ -144,6 +146,7 @@ impl LockClause {
             before: Cow::Borrowed(""),
             strength,
             wait: Cow::Borrowed(wait),
+            kept: true,
         }
     }
 }

@@ -101,7 +101,11 @@ fn lock(strength: Strength, wait: Wait) -> Result<LockClause, &'static str> {
     };
     Ok(match wait {
         Wait::AsTheServerDoes => LockClause::behind(strength, ""),
-        Wait::No => LockClause::behind(strength, " NOWAIT"),
+        // It is made to fail, and a failed SELECT is not to be sent again: see `load_failed`.
+        Wait::No => LockClause {
+            kept: false,
+            ..LockClause::behind(strength, " NOWAIT")
+        },
         Wait::Skip => LockClause::behind(strength, " SKIP LOCKED"),
         Wait::Within(limit) => {
             // Whatever innodb_lock_wait_timeout the session has.
@@ -112,6 +116,8 @@ fn lock(strength: Strength, wait: Wait) -> Result<LockClause, &'static str> {
                     .into(),
                 strength,
                 wait: format!(" /*M! WAIT {longer} */ /*!80001 NOWAIT */").into(),
+                // The text varies with the time.
+                kept: false,
             }
         }
     })
@@ -326,6 +332,7 @@ mod tests {
                 before,
                 strength,
                 wait,
+                ..
             } = lock(strength, wait).unwrap();
             let sql = format!("{before}SELECT 1{strength}{wait}");
             assert_eq!(read_by("M!", "!80001", &sql), mariadb);

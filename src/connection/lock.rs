@@ -75,8 +75,9 @@ where
     M::load_locked(conn, key, &clause)
 }
 
-/// Without waiting. Where any error aborts the transaction the row is skipped, and looked at without the lock: that tells one that
-/// is held from one that is not there, and needs no error. Elsewhere an error says it, and what a plain look shows may be old.
+/// Without waiting: a row that is held is skipped. That tells it from one that is free, but not from one that is not there. Where any
+/// error aborts the transaction a look without the lock does; elsewhere such a look may show an old snapshot, and an error
+/// says it.
 fn at_once<M, C>(
     conn: &mut C,
     server: &'static Server,
@@ -90,12 +91,11 @@ where
     if server.locks_at_begin {
         return Ok(M::load(conn, key)?.into());
     }
+    if let Some(row) = read(conn, |conn| send(conn, server, key, lock, Wait::Skip))? {
+        return Ok(Asked::Got(row));
+    }
     if server.any_error_aborts {
-        let row = read(conn, |conn| send(conn, server, key, lock, Wait::Skip))?;
-        return Ok(match row {
-            Some(row) => Asked::Got(row),
-            None => M::load(conn, key)?.map_or(Asked::Missing, |_| Asked::Held),
-        });
+        return Ok(M::load(conn, key)?.map_or(Asked::Missing, |_| Asked::Held));
     }
     let row = without_waiting(conn, |conn| send(conn, server, key, lock, Wait::No))?;
     Ok(row.map_or(Asked::Held, Asked::from))

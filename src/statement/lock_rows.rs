@@ -97,8 +97,8 @@ impl<Q> LockedQuery<Q> {
 }
 
 impl<Q, F> LockedQuery<Q, F> {
-    /// Locks the rows and answers them, until the transaction ends. One statement; with [`no_wait`](Lock::no_wait) three on
-    /// PostgreSQL, with [`within`](Lock::within) four, so that a refusal leaves the transaction usable.
+    /// Answers the rows, which are locked until the transaction ends. One statement; on PostgreSQL three with
+    /// [`no_wait`](Lock::no_wait) and four with [`within`](Lock::within), so that a refusal leaves the transaction usable.
     ///
     /// # Errors
     ///
@@ -265,10 +265,10 @@ impl<Q> QueryId for Locked<Q> {
 
 impl<Q: QueryFragment<DB>, DB: Dialect> QueryFragment<DB> for Locked<Q> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        if !self.clause.before.is_empty() {
+        if !self.clause.kept {
             out.unsafe_to_cache_prepared();
-            out.push_sql(&self.clause.before);
         }
+        out.push_sql(&self.clause.before);
         self.query.walk_ast(out.reborrow())?;
         out.push_sql(self.clause.strength);
         if let Some(table) = &self.of

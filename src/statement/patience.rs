@@ -62,10 +62,7 @@ fn refusable<C: Driver, T>(
             conn.batch_execute(&format!("RELEASE SAVEPOINT occ_lock; {}", limit.restore))?;
             return Ok(Some(value));
         }
-        (Err(error), None) => {
-            conn.load_failed();
-            error
-        }
+        (Err(error), None) => error,
         (Err(error), Some(_)) => {
             // The error is the news. Where this fails the transaction is over, and its end takes back the rest.
             let _ =

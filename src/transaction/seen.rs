@@ -137,7 +137,7 @@ impl TxState {
         });
     }
 
-    /// It was: what was seen meanwhile is that, and no statement of the closure's is missing. A server that is set to end the
+    /// It was, by a statement that is not kept: what was seen meanwhile is that, and no statement of the closure's is missing. A server that is set to end the
     /// transaction with it is still asked whether it has.
     pub(super) fn was_refused(&mut self) {
         if let Some(before) = self.before_lock.take() {
@@ -145,6 +145,7 @@ impl TxState {
             self.spoiled = before.spoiled;
             self.first = before.first;
             self.unasked = None;
+            self.load_failed = false;
         }
         if let Some(Suspect::Error { fault, by_setting }) = &mut self.suspect {
             (*fault, *by_setting) = (Fault::LockTimeout, true);
