@@ -53,10 +53,13 @@ pub enum Error {
     /// The closure of `modify` gave the row another primary key. Nothing was written.
     #[error("the key of a row cannot be modified")]
     KeyChanged(#[source] KeyChanged),
-    /// Somebody else holds the row, and the caller did not want to wait.
+    /// Somebody else holds the row, and the caller did not want to wait ([`Lock::no_wait`](crate::Lock::no_wait)). Nothing is
+    /// locked, and the transaction can go on. No retry runs it again.
     #[error("somebody else holds the lock")]
     LockUnavailable(#[source] LockUnavailable),
-    /// The write lock was not to be had in the time that the caller gave. Nothing was written.
+    /// The lock was not to be had in the time that the caller gave: [`Lock::within`](crate::Lock::within), or on SQLite the
+    /// policy's deadline for the lock of the database. Nothing is locked or written, and a transaction that was open can go
+    /// on. No retry runs it again.
     #[error("the lock was not free in time")]
     LockTimeout(#[source] LockTimeout),
     /// The policy's attempts or its time are used up; every attempt was rolled back.

@@ -1,5 +1,5 @@
-//! Optimistic concurrency for [Diesel](diesel): a version column, writes that are checked by it, and a retry that owns the
-//! transaction.
+//! Optimistic and pessimistic concurrency for [Diesel](diesel): a version column, writes that are checked by it, row locks chosen
+//! per call, and a retry that owns the transaction.
 //!
 //! Two requests read the same row, both compute a new value, and the second write destroys the first: nothing failed, the
 //! data is simply wrong. Here a model declares its version column, every write says which version it was computed from, and
@@ -46,7 +46,8 @@
 //! | read and write rows, run transactions | [`VersionedConnection`] |
 //! | write generic code over models and connections | [`Record`], [`VersionedConnection`] |
 //! | stay in Diesel's query builder | [`UpdateIf`] |
-//! | say how often and how long | [`Retry`], [`Mode`], [`Timer`], [`Observer`] |
+//! | lock rows, and choose between that and a check | [`Lock`], [`LockRows`], [`Mode`] |
+//! | say how often and how long | [`Retry`], [`Timer`], [`Observer`] |
 //! | choose an isolation level, or a read-only transaction | [`TxOptions`] |
 //! | look at a server once, at the start | [`check`] |
 //! | work inside a transaction | [`Tx`] |

@@ -101,7 +101,7 @@ mod where_writers_of_a_row_queue {
         assert_eq!((product.stock, product.version), (50 - 31, 14));
         assert_eq!(conn.fetch::<Product>(42).unwrap(), product);
         let [.., begin, read, write, end] = &sent[..] else { panic!("{sent:?}") };
-        assert!(begin.contains("; SAVEPOINT occ_guard") && end.contains("RELEASE SAVEPOINT occ_guard; COMMIT"), "{sent:?}");
+        assert!((begin.starts_with("BEGIN") || begin.starts_with("START TRANSACTION")) && end.starts_with("COMMIT"), "{sent:?}");
         assert!(read.starts_with("SELECT ") && read.contains(" FOR ") && write.starts_with("UPDATE "), "{sent:?}");
         let locks = sent.iter().filter(|sql| sql.contains(" FOR ")).count();
         assert_eq!(locks, 1, "{sent:?}");

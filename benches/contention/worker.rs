@@ -48,6 +48,11 @@ impl Side {
         Side::ALL.into_iter().find(|side| side.name() == name)
     }
 
+    /// Whether it reads with the lock of the database, and is asked to.
+    pub fn locks(self) -> bool {
+        matches!(self, Side::Pessimistic | Side::CImmediate)
+    }
+
     pub fn is_ours(self) -> bool {
         !matches!(self, Side::CAutocommit | Side::CImmediate)
     }

@@ -20,8 +20,8 @@ pub trait Floor {
     /// The same as this crate says it outside a transaction: the row is also to be the only one.
     fn update_alone(&mut self, stock: i64, id: i64, version: i64) -> Option<u64>;
 
-    /// Every field.
-    fn save(&mut self, row: &Product) -> u64;
+    /// Every field, as [`update`](Floor::update).
+    fn save(&mut self, row: &Product) -> Option<u64>;
 }
 
 /// The texts, with the binds of a server.

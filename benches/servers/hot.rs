@@ -23,24 +23,24 @@ fn rate(server: Server, side: Side) -> Bar {
     }
 }
 
-pub fn run(place: &Place, scale: Scale, durable: bool, report: &mut Report) {
+pub fn run(place: &Place, sides: &[Side], scale: Scale, durable: bool, report: &mut Report) {
     let (runs, time) = match scale {
-        Scale::Full => (3, 2_000),
+        Scale::Full => (9, 1_000),
         Scale::Quick => (1, 500),
         Scale::Smoke => (1, 30),
     };
     let setting = if durable { "durable" } else { "not_durable" };
     for with_processes in [false, true] {
-        let mut figures = Side::ALL.map(|_| Runs(Vec::new()));
+        let mut figures: Vec<_> = sides.iter().map(|_| Runs(Vec::new())).collect();
         for run in 0..runs {
-            for turn in 0..Side::ALL.len() {
+            for turn in 0..sides.len() {
                 let side = if run % 2 == 0 {
                     turn
                 } else {
-                    Side::ALL.len() - 1 - turn
+                    sides.len() - 1 - turn
                 };
                 let order = Order {
-                    side: Side::ALL[side],
+                    side: sides[side],
                     url: place.url.clone(),
                     time: Duration::from_millis(time),
                 };
@@ -53,7 +53,7 @@ pub fn run(place: &Place, scale: Scale, durable: bool, report: &mut Report) {
             "threads"
         };
         let name = format!("hot/{}/{WORKERS}_{workers}/{setting}", place.server.name());
-        tell(report, place.server, durable, &name, &figures);
+        tell(report, place.server, durable, &name, sides, &figures);
     }
 }
 
@@ -92,17 +92,24 @@ fn row(place: &Place) -> (i64, i64) {
     (row.stock, row.version)
 }
 
-fn tell(report: &mut Report, server: Server, durable: bool, name: &str, figures: &[Runs; 7]) {
+fn tell(
+    report: &mut Report,
+    server: Server,
+    durable: bool,
+    name: &str,
+    sides: &[Side],
+    figures: &[Runs],
+) {
     let of = |runs: &Runs| runs.median(|run| run.rate);
     let best_in_c = |locks: bool| {
-        Side::ALL
-            .into_iter()
+        sides
+            .iter()
+            .copied()
             .zip(figures)
             .filter(|(side, _)| !side.is_ours() && side.locks() == locks)
             .max_by(|(_, a), (_, b)| of(a).total_cmp(&of(b)))
-            .expect("a program in C")
     };
-    for (side, runs) in Side::ALL.into_iter().zip(figures) {
+    for (side, runs) in sides.iter().copied().zip(figures) {
         let start = format!("{name} {} {:.0}/s", side.name(), of(runs));
         let (lost, exhausted) = (runs.most(|run| run.lost), runs.most(|run| run.exhausted));
         if !side.is_ours() {
@@ -110,7 +117,10 @@ fn tell(report: &mut Report, server: Server, durable: bool, name: &str, figures:
             report.line(&text, 0.0, None);
             continue;
         }
-        let (better, theirs) = best_in_c(side.locks());
+        let Some((better, theirs)) = best_in_c(side.locks()) else {
+            report.line(&format!("{start} {}", runs.shares()), 0.0, None);
+            continue;
+        };
         let ratios: Vec<f64> = runs
             .each(|run| run.rate)
             .into_iter()

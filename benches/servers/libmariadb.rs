@@ -213,7 +213,7 @@ impl Floor for Libmariadb {
         ])
     }
 
-    fn save(&mut self, row: &Product) -> u64 {
+    fn save(&mut self, row: &Product) -> Option<u64> {
         let (stock, mut length) = (i64::from(row.stock), row.name.len() as c_ulong);
         let name = row.name.as_ptr().cast_mut().cast();
         let binds = &mut [
@@ -222,7 +222,7 @@ impl Floor for Libmariadb {
             integer(&row.id),
             integer(&row.version),
         ];
-        self.save.execute(binds).expect("no failure")
+        self.save.execute(binds)
     }
 }
 

@@ -1,9 +1,9 @@
 //! PostgreSQL and MariaDB: ours beside hand-written Diesel and the servers' own C libraries, in one run.
 //!
-//!     tests/with-servers --durable cargo bench -p diesel_occ_server_benches [-- --quick]
+//!     tests/with-servers --durable cargo bench -p diesel_occ_server_benches --bench servers [-- --quick] [SIDE]..
 //!
 //! Figures are microseconds an operation or sales a second, and what decides is their ratio in one run. Where a server does
-//! not wait for the disk, figures of committed work have no bar. A bar that is missed is printed, and decides nothing.
+//! not wait for the disk, figures of committed work have no bar. With sides of the hot row only those are run. A bar that is missed is printed, and decides nothing.
 
 #[path = "../contention/figures.rs"]
 mod figures;
@@ -29,6 +29,7 @@ mod worker;
 
 use report::{Report, Scale};
 use server::Server;
+use worker::Side;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -36,9 +37,15 @@ fn main() {
         return fleet::be_a_worker(&args[1..]);
     }
     let (scale, rest) = Scale::from_args();
-    if !rest.is_empty() {
-        eprintln!("{rest:?}: there is --quick, and nothing else");
+    let named: Option<Vec<Side>> = rest.iter().map(|name| Side::named(name)).collect();
+    let Some(mut sides) = named else {
+        let all = Side::ALL.map(Side::name).join(" ");
+        eprintln!("{rest:?}: there are --quick, and the sides {all}");
         std::process::exit(2);
+    };
+    let everything = sides.is_empty();
+    if everything {
+        sides = Side::ALL.to_vec();
     }
     let mut report = Report::new(scale);
     for server in Server::ALL {
@@ -52,8 +59,10 @@ fn main() {
         if !durable {
             println!("not durable: figures of committed work mean nothing");
         }
-        statements::run(&place, scale, durable, &mut report);
-        hot::run(&place, scale, durable, &mut report);
+        if everything {
+            statements::run(&place, scale, durable, &mut report);
+        }
+        hot::run(&place, &sides, scale, durable, &mut report);
         println!();
     }
     report.end();

@@ -44,6 +44,8 @@ pub trait Side {
     fn modify(&mut self, row: &mut Product);
     /// The same in a transaction.
     fn transact(&mut self, row: &mut Product);
+    /// The same with the row locked.
+    fn locked(&mut self, row: &mut Product);
 }
 
 pub struct Ours<C>(pub C);
@@ -60,7 +62,7 @@ struct Fields<'a> {
 }
 
 macro_rules! with_diesel {
-    ($connection:ty) => {
+    ($connection:ty, $lock:ident) => {
         impl Side for Ours<$connection> {
             fn checked_update(&mut self, row: &mut Product) {
                 row.stock -= 1;
@@ -90,6 +92,12 @@ macro_rules! with_diesel {
                         tx.save(&product)
                     });
                 *row = saved.expect("a transaction");
+            }
+
+            fn locked(&mut self, row: &mut Product) {
+                let sell = |product: &mut Product| product.stock -= 1;
+                let saved = self.0.modify(row.id, Mode::pessimistic(), sell);
+                *row = saved.expect("a modify");
             }
         }
 
@@ -150,12 +158,26 @@ macro_rules! with_diesel {
                 });
                 *row = saved.expect("a transaction");
             }
+
+            fn locked(&mut self, row: &mut Product) {
+                let saved: QueryResult<Product> = self.0.transaction(|conn| {
+                    let found = products::table
+                        .find(row.id)
+                        .select(Product::as_select())
+                        .$lock();
+                    let mut product = found.get_result(conn)?;
+                    product.stock -= 1;
+                    Self::write(conn, &mut product)?;
+                    Ok(product)
+                });
+                *row = saved.expect("a transaction");
+            }
         }
     };
 }
 
-with_diesel!(PgConnection);
-with_diesel!(MysqlConnection);
+with_diesel!(PgConnection, for_no_key_update);
+with_diesel!(MysqlConnection, for_update);
 
 impl<F: Floor> Side for InC<F> {
     fn checked_update(&mut self, row: &mut Product) {
@@ -167,7 +189,7 @@ impl<F: Floor> Side for InC<F> {
 
     fn save(&mut self, row: &mut Product) {
         row.stock -= 1;
-        assert_eq!(self.0.save(row), 1);
+        assert_eq!(self.0.save(row), Some(1));
         row.version += 1;
     }
 
@@ -179,6 +201,13 @@ impl<F: Floor> Side for InC<F> {
     fn transact(&mut self, row: &mut Product) {
         self.0.batch("BEGIN");
         self.modify(row);
+        self.0.batch("COMMIT");
+    }
+
+    fn locked(&mut self, row: &mut Product) {
+        self.0.batch("BEGIN");
+        *row = black_box(self.0.load_locked(row.id));
+        self.save(row);
         self.0.batch("COMMIT");
     }
 }
@@ -201,6 +230,9 @@ impl<F: Floor> Side for InCAlone<F> {
     }
 
     fn transact(&mut self, row: &mut Product) {
+        self.modify(row);
+    }
+    fn locked(&mut self, row: &mut Product) {
         self.modify(row);
     }
 }

@@ -122,6 +122,21 @@ where
         transact,
         &[None, None],
     );
+    let locked = || {
+        [
+            way("ours", Ours(connect()), 0, Side::locked),
+            way("diesel", ByHand(connect()), ROWS, Side::locked),
+            way("c", InC(floor()), 2 * ROWS, Side::locked),
+        ]
+    };
+    compare(
+        report,
+        place,
+        &format!("locked/{setting}"),
+        plan(40),
+        locked,
+        &[None, None],
+    );
 }
 
 /// Ours, the first one, against each of the others; with a bar for each of these. The ways are made when the table is there,

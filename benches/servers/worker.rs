@@ -47,6 +47,10 @@ impl Side {
         }
     }
 
+    pub fn named(name: &str) -> Option<Side> {
+        Side::ALL.into_iter().find(|side| side.name() == name)
+    }
+
     pub fn is_ours(self) -> bool {
         !matches!(self, Side::CAutocommit | Side::CTransaction | Side::CLocked)
     }
@@ -77,9 +81,8 @@ impl Order {
         let [side, url, time] = args else {
             panic!("a worker was told {args:?}")
         };
-        let named = Side::ALL.into_iter().find(|known| known.name() == side);
         Order {
-            side: named.expect("a side"),
+            side: Side::named(side).expect("a side"),
             url: url.clone(),
             time: Duration::from_millis(time.parse().expect("a number")),
         }
@@ -155,17 +158,19 @@ fn work_in_c<F: Floor>(order: &Order, start: impl FnOnce()) -> Tally {
         if in_transaction {
             floor.batch("BEGIN");
         }
-        let product = match order.side.locks() {
+        let mut product = match order.side.locks() {
             true => floor.load_locked(1),
             false => floor.load(1),
         };
-        let stock = i64::from(product.stock);
-        let sale = match stock {
+        let sale = match product.stock {
             0 => Sale::SoldOut,
-            _ => match floor.update(stock - 1, 1, product.version) {
-                Some(1) => Sale::Accepted,
-                _ => Sale::Conflict,
-            },
+            stock => {
+                product.stock = stock - 1;
+                match floor.save(&product) {
+                    Some(1) => Sale::Accepted,
+                    _ => Sale::Conflict,
+                }
+            }
         };
         if in_transaction {
             floor.batch(match sale {

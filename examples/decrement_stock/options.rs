@@ -16,7 +16,7 @@ Sells a stock by many workers at once, the same orders in several ways, and coun
 Usage: cargo run --example decrement_stock -- [OPTIONS]
 
 How:
-  --mode MODE           unchecked (the bug), optimistic, guarded, or all of them [default: all]
+  --mode MODE           unchecked (the bug), optimistic, pessimistic, guarded, or all of them [default: all]
   --workers N           how many sell at once [default: 8]
   --processes           workers are processes, not threads
   --database-url URL    gets a table of the example's own, for one run at a time
@@ -152,11 +152,11 @@ fn modes(name: &str) -> Result<Vec<Way>, Failure> {
     match (name, Way::named(name)) {
         ("all", _) => Ok(Way::ALL.to_vec()),
         (_, Some(way)) => Ok(vec![way]),
-        ("pessimistic", None) => Err(Failure::bad_input(
-            "--mode pessimistic comes with a later version; today: unchecked, optimistic, guarded, all",
+        ("adaptive", None) => Err(Failure::bad_input(
+            "--mode adaptive comes with a later version; today: unchecked, optimistic, pessimistic, guarded, all",
         )),
         (other, None) => Err(Failure::bad_input(format_args!(
-            "--mode {other}: there are unchecked, optimistic, guarded and all"
+            "--mode {other}: there are unchecked, optimistic, pessimistic, guarded and all"
         ))),
     }
 }

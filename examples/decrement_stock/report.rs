@@ -91,10 +91,10 @@ impl Report {
     }
 
     pub fn json(&self) -> String {
-        let total = &self.total;
+        let (total, (least, most)) = (&self.total, self.served);
         // By hand, so that the fields keep their sequence; nothing in it needs escaping.
         let mut json = format!(
-            r#"{{"mode":"{}","backend":"{}","workers":{},"orders":{},"accepted":{},"refused":{},"left":{},"lost":{},"conflicts":{},"retries":{},"seconds":{:.6}"#,
+            r#"{{"mode":"{}","backend":"{}","workers":{},"orders":{},"accepted":{},"refused":{},"left":{},"lost":{},"conflicts":{},"retries":{},"least":{},"most":{},"seconds":{:.6}"#,
             self.way.name(),
             self.backend,
             self.workers,
@@ -105,6 +105,8 @@ impl Report {
             self.lost(),
             total.conflicts,
             total.retries,
+            least,
+            most,
             self.elapsed.as_secs_f64(),
         );
         if self.by_product {
@@ -120,7 +122,7 @@ impl Report {
         let (total, seconds) = (&self.total, self.elapsed.as_secs_f64());
         let (least, most) = self.served;
         format!(
-            "{:<11}{:>9}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9.3}{:>10.0}   {least}..{most}",
+            "{:<12}{:>9}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9.3}{:>10.0}   {least}..{most}",
             self.way.name(),
             total.accepted,
             total.refused,
@@ -137,7 +139,7 @@ impl Report {
 /// The head of the table.
 pub fn head() -> String {
     format!(
-        "{:<11}{:>9}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>10}   served",
+        "{:<12}{:>9}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>10}   served",
         "mode",
         "accepted",
         "refused",

@@ -54,11 +54,34 @@ impl fmt::Display for IsolationLevel {
 
 /// What is asked of a transaction at its beginning; by default nothing but that it begins.
 #[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Begin {
     pub(crate) isolation: Option<IsolationLevel>,
     pub(crate) read_only: bool,
     pub(crate) deferrable: bool,
+    /// Whether the guard savepoint comes behind it.
+    pub(crate) guarded: bool,
+}
+
+impl Default for Begin {
+    fn default() -> Self {
+        Begin {
+            isolation: None,
+            read_only: false,
+            deferrable: false,
+            guarded: true,
+        }
+    }
+}
+
+impl Begin {
+    /// A transaction in which no statement of the user's runs.
+    pub(crate) fn unguarded() -> Self {
+        Begin {
+            guarded: false,
+            ..Begin::default()
+        }
+    }
 }
 
 /// How the statements around a transaction go to the server together.

@@ -135,8 +135,20 @@ pub struct LockClause {
     pub(crate) before: Cow<'static, str>,
     pub(crate) strength: &'static str,
     pub(crate) wait: Cow<'static, str>,
-    /// Whether the statement is kept prepared.
-    pub(crate) kept: bool,
+    pub(crate) kept: Kept,
+}
+
+/// How a locking statement is kept prepared.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    Not,
+    /// Under its text.
+    ByText,
+    /// By the model alone, for the plain lock of a write.
+    AsWrite,
+    /// The same for `FOR UPDATE`.
+    AsUpdate,
 }
 
 impl LockClause {
@@ -146,7 +158,7 @@ impl LockClause {
             before: Cow::Borrowed(""),
             strength,
             wait: Cow::Borrowed(wait),
-            kept: true,
+            kept: Kept::ByText,
         }
     }
 }

@@ -19,7 +19,7 @@ pub mod sqlite;
 
 pub use begin::{Begin, Bundle, IsolationLevel};
 pub use checkup::{Checkup, Warning, check};
-pub(crate) use lock::Wait;
+pub(crate) use lock::{Kept, Strength, Wait};
 pub use lock::{Limit, Lock, LockClause};
 pub(crate) use send::{diagnose, noted, read, write};
 

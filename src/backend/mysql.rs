@@ -2,7 +2,7 @@
 
 use super::ask::{ask, ask_one};
 use super::flavor::Flavor;
-use super::lock::{Strength, Wait};
+use super::lock::{Kept, Strength, Wait};
 use super::{
     Begin, Bundle, Checkup, Dialect, Driver, IsolationLevel, LockClause, Reread, Server, Warning,
 };
@@ -73,6 +73,9 @@ fn begin(asked: &Begin) -> Result<Cow<'static, str>, &'static str> {
     if *asked == Begin::default() {
         return Ok(Cow::Borrowed(PLAIN));
     }
+    if !asked.guarded {
+        return Ok(Cow::Borrowed("START TRANSACTION"));
+    }
     let mut sql = String::new();
     if let Some(level) = asked.isolation {
         sql = format!("SET TRANSACTION ISOLATION LEVEL {}; ", level.sql());
@@ -103,7 +106,7 @@ fn lock(strength: Strength, wait: Wait) -> Result<LockClause, &'static str> {
         Wait::AsTheServerDoes => LockClause::behind(strength, ""),
         // It is made to fail, and a failed SELECT is not to be sent again: see `load_failed`.
         Wait::No => LockClause {
-            kept: false,
+            kept: Kept::Not,
             ..LockClause::behind(strength, " NOWAIT")
         },
         Wait::Skip => LockClause::behind(strength, " SKIP LOCKED"),
@@ -117,7 +120,7 @@ fn lock(strength: Strength, wait: Wait) -> Result<LockClause, &'static str> {
                 strength,
                 wait: format!(" /*M! WAIT {longer} */ /*!80001 NOWAIT */").into(),
                 // The text varies with the time.
-                kept: false,
+                kept: Kept::Not,
             }
         }
     })
@@ -140,7 +143,7 @@ impl Driver for MysqlConnection {
         Mysql
     }
 
-    /// One round trip on MariaDB, where a compound statement can be prepared. MySQL does not know it and is sent a batch,
+    /// One round trip on MariaDB, where BEGIN and a compound statement can be prepared. MySQL cannot and is sent a batch,
     /// which Diesel's connection surrounds by two messages of its own.
     fn begin(
         &mut self,
@@ -254,7 +257,7 @@ fn counts_found_rows(conn: &mut MysqlConnection) -> Option<bool> {
     Some(same.ok()? == 1)
 }
 
-/// Several statements as one. <https://mariadb.com/kb/en/begin-end/>
+/// Several statements as one, or one as it is. <https://mariadb.com/kb/en/begin-end/>
 struct Compound<'s>(&'s str);
 
 impl QueryId for Compound<'_> {
@@ -264,9 +267,14 @@ impl QueryId for Compound<'_> {
 
 impl QueryFragment<Mysql> for Compound<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Mysql>) -> QueryResult<()> {
-        out.push_sql("BEGIN NOT ATOMIC ");
+        let several = self.0.contains(';');
+        if several {
+            out.push_sql("BEGIN NOT ATOMIC ");
+        }
         out.push_sql(self.0);
-        out.push_sql("; END");
+        if several {
+            out.push_sql("; END");
+        }
         Ok(())
     }
 }

@@ -41,6 +41,9 @@ fn begin(asked: &Begin) -> Result<Cow<'static, str>, &'static str> {
     if *asked == Begin::default() {
         return Ok(Cow::Borrowed(PLAIN));
     }
+    if !asked.guarded {
+        return Ok(Cow::Borrowed("BEGIN"));
+    }
     let mut sql = "BEGIN".to_owned();
     if let Some(level) = asked.isolation {
         sql += " ISOLATION LEVEL ";

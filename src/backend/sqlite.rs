@@ -46,7 +46,11 @@ fn begin(asked: &Begin) -> Result<Cow<'static, str>, &'static str> {
             isolation: None | Some(IsolationLevel::Serializable),
             read_only: false,
             deferrable: false,
-        } => Ok(Cow::Borrowed("BEGIN IMMEDIATE; SAVEPOINT occ_guard")),
+            guarded,
+        } => Ok(Cow::Borrowed(match guarded {
+            true => "BEGIN IMMEDIATE; SAVEPOINT occ_guard",
+            false => "BEGIN IMMEDIATE",
+        })),
         Begin {
             read_only: true, ..
         } => Err("read-only transaction"),

@@ -44,7 +44,7 @@ where
     }
     let outermost = depth(conn).map_err(Error::from)? == 0;
     let queues = outermost && !server.locks_at_begin;
-    let (mut run, mut lost) = (Run::with_lock(&mode.retry, mode.lock), 0);
+    let (mut run, mut lost) = (Run::of_one_row(&mode.retry, mode.lock), 0);
     loop {
         let queue = (queues && lost >= PATIENCE).then(Lock::of_a_write);
         let (result, seen) = match (mode.lock.or(queue), outermost) {

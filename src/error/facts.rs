@@ -176,14 +176,14 @@ pub struct LockUnavailable {
     pub key: String,
 }
 
-/// A write lock that stayed taken for too long.
+/// A lock that stayed taken for too long.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} was not free within {waited:?}")]
 #[non_exhaustive]
 pub struct LockTimeout {
-    /// What was waited for.
+    /// What was waited for: table and key, or the write lock of the database.
     pub what: String,
-    /// How long.
+    /// How long: what the caller had allowed, or what passed by the policy's clock.
     pub waited: Duration,
 }
 

@@ -8,6 +8,12 @@ pub mod the_lost_update {}
 #[doc = include_str!("optimistic.md")]
 pub mod optimistic {}
 
+#[doc = include_str!("pessimistic.md")]
+pub mod pessimistic {}
+
+#[doc = include_str!("optimistic_or_pessimistic.md")]
+pub mod optimistic_or_pessimistic {}
+
 #[doc = include_str!("what_a_conflict_means.md")]
 pub mod what_a_conflict_means {}
 

@@ -4,7 +4,7 @@ use super::patience::{within, without_waiting};
 use super::run::Own;
 use super::words::{first_table, last_identifier};
 use crate::backend::{
-    Dialect, Driver, Lock, LockClause, LockedRows, Server, Wait, depth, noted, read,
+    Dialect, Driver, Kept, Lock, LockClause, LockedRows, Server, Strength, Wait, depth, noted, read,
 };
 use crate::error::{Error, LockTimeout, LockUnavailable, Result, Unsupported};
 use diesel::RunQueryDsl;
@@ -165,7 +165,13 @@ pub(crate) fn ready<C: Driver>(conn: &mut C, lock: Lock) -> Result<&'static Serv
 }
 
 pub(crate) fn clause(server: &'static Server, lock: Lock) -> Result<LockClause> {
-    (server.lock)(lock.strength, lock.wait).map_err(|what| lacks(server, what))
+    let clause = (server.lock)(lock.strength, lock.wait).map_err(|what| lacks(server, what))?;
+    let kept = match (lock.strength, lock.wait) {
+        (Strength::Write, Wait::AsTheServerDoes) => Kept::AsWrite,
+        (Strength::Update, Wait::AsTheServerDoes) => Kept::AsUpdate,
+        _ => clause.kept,
+    };
+    Ok(LockClause { kept, ..clause })
 }
 
 fn lacks(server: &'static Server, what: &'static str) -> Error {
@@ -265,7 +271,7 @@ impl<Q> QueryId for Locked<Q> {
 
 impl<Q: QueryFragment<DB>, DB: Dialect> QueryFragment<DB> for Locked<Q> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        if !self.clause.kept {
+        if self.clause.kept == Kept::Not {
             out.unsafe_to_cache_prepared();
         }
         out.push_sql(&self.clause.before);

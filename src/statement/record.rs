@@ -3,11 +3,14 @@
 use super::column::is_plain;
 use super::lock_rows::{Locked, clause};
 use super::run::{load_all, load_first};
-use super::shape::{self, BUMP, BUMP_ALONE, Expected, From, Shape, WRITE, WRITE_ALONE, fixed};
+use super::shape::{
+    self, BUMP, BUMP_ALONE, Expected, From, LOCK_UPDATE, LOCK_WRITE, Shape, WRITE, WRITE_ALONE,
+    fixed,
+};
 use super::states::state;
 use super::update::{CheckedUpdate, ReturningClause};
 use super::version_in_changes;
-use crate::backend::{Dialect, Driver, Lock, LockClause, Reread, Returning, read, write};
+use crate::backend::{Dialect, Driver, Kept, Lock, LockClause, Reread, Returning, read, write};
 use crate::error::{Error, NoSoftDelete, NotFound, Result};
 use crate::model::{
     Aim, Changes, Guard, Load, NoChanges, NoGuard, Record, State, VersionValue, Versioned,
@@ -41,7 +44,14 @@ where
         clause: &LockClause,
     ) -> QueryResult<Option<M>> {
         let (query, clause, of) = (M::find(key).as_query(), clause.clone(), None);
-        load_first(conn, Locked { query, clause, of })
+        let (kept, query) = (clause.kept, Locked { query, clause, of });
+        // A key may be written as an expression whose text is made at run time.
+        let varies = !<<M::Find as AsQuery>::Query as QueryId>::HAS_STATIC_QUERY_ID;
+        match kept {
+            Kept::AsWrite if !varies => load_first(conn, fixed::<M, LOCK_WRITE, _>(query)),
+            Kept::AsUpdate if !varies => load_first(conn, fixed::<M, LOCK_UPDATE, _>(query)),
+            _ => load_first(conn, query),
+        }
     }
 
     fn load_current<C: Driver<Backend = DB>>(conn: &mut C, key: &M::Key) -> Result<Option<M>> {

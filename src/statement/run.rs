@@ -27,6 +27,10 @@ impl<Q, K: 'static> QueryId for Fixed<Q, K> {
     const HAS_STATIC_QUERY_ID: bool = true;
 }
 
+impl<Q: Query, K> Query for Fixed<Q, K> {
+    type SqlType = Q::SqlType;
+}
+
 impl<Q: QueryFragment<DB>, K, DB: Backend> QueryFragment<DB> for Fixed<Q, K> {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         self.0.walk_ast(out)

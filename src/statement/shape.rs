@@ -128,6 +128,8 @@ pub(super) const WRITE: u8 = 0;
 pub(super) const WRITE_ALONE: u8 = 1;
 pub(super) const BUMP: u8 = 2;
 pub(super) const BUMP_ALONE: u8 = 3;
+pub(super) const LOCK_WRITE: u8 = 4;
+pub(super) const LOCK_UPDATE: u8 = 5;
 
 pub(super) fn fixed<M, const STATEMENT: u8, Q>(query: Q) -> Fixed<Q, Key<M, STATEMENT>> {
     Fixed::new(query)

@@ -1,13 +1,13 @@
 //! One attempt: begin, the closure, and the end that it deserves.
 
-use super::boundary::{self, Commit, Refused};
+use super::boundary::{self, Begun, Commit, Refused};
 use super::locks::Locks;
 use super::run::Run;
 use super::seen::{Ended, Seen, TxState};
 use super::timer::Timer;
 use super::turn::Turns;
 use super::tx::Tx;
-use crate::backend::{Begin, Bundle, Driver, IsolationLevel, depth, diagnose};
+use crate::backend::{Begin, Driver, IsolationLevel, depth, diagnose};
 use crate::error::{Error, Unsupported};
 use crate::fault::Fault;
 use diesel::connection::TransactionManager;
@@ -65,8 +65,8 @@ where
 {
     let asked = run.clock().now();
     let begun = unless_panic(conn, roll_back_all, |conn| begin(conn, run, turns));
-    let bundle = match begun {
-        Ok(bundle) => bundle,
+    let begun = match begun {
+        Ok(begun) => begun,
         Err(Refused { error, fault }) => return (Err(error.into()), Seen::fault(fault)),
     };
     let isolation = run.begin().isolation;
@@ -77,12 +77,12 @@ where
     *locks = held;
     if let (Ok(_), None, Some(spoiled)) = (&result, state.ended, state.spoiled) {
         // Roll back what the server or the missing statement spoils; a broken connection is marked, and nothing is stored.
-        let _ = boundary::rollback(conn, bundle);
+        let _ = boundary::rollback(conn, begun);
         return over(Ended::By(spoiled.fault), state);
     }
     match (result, state.ended) {
         (Ok(value), None) => match unless_panic(conn, roll_back_all, |conn| {
-            boundary::commit(conn, run, bundle)
+            boundary::commit(conn, run, begun)
         }) {
             Commit::Done => (Ok(value), Seen::default()),
             Commit::Over => {
@@ -94,11 +94,11 @@ where
         },
         (Ok(_), Some(ended)) => {
             // A connection that cannot be rolled back is marked as broken, and no retry takes it again.
-            let _ = boundary::rollback(conn, bundle);
+            let _ = boundary::rollback(conn, begun);
             over(ended, state)
         }
         (Err(error), ended) => {
-            let ours = boundary::rollback(conn, bundle).unwrap_or(true);
+            let ours = boundary::rollback(conn, begun).unwrap_or(true);
             // Gone without our ROLLBACK: rolled back for certain only where the server says that it is its own doing.
             let ended = ended.or_else(|| {
                 let suspect = state.suspect.filter(|_| !ours)?;
@@ -117,20 +117,20 @@ where
 }
 
 /// Begins, and waits for the rows that earlier runs have lost.
-fn begin<C: Driver>(conn: &mut C, run: &Run<'_>, turns: &mut Turns<C>) -> Result<Bundle, Refused> {
-    let bundle = boundary::begin(conn, run)?;
+fn begin<C: Driver>(conn: &mut C, run: &Run<'_>, turns: &mut Turns<C>) -> Result<Begun, Refused> {
+    let begun = boundary::begin(conn, run)?;
     if turns.is_empty() {
-        return Ok(bundle);
+        return Ok(begun);
     }
     let Err(error) = turns.take(conn) else {
-        return Ok(bundle);
+        return Ok(begun);
     };
     let fault = match &error {
         Error::Database(error) => diagnose(conn, error).fault,
         _ => Fault::Permanent,
     };
     // A connection that cannot be rolled back is marked as broken, and BEGIN says so.
-    let _ = boundary::rollback(conn, bundle);
+    let _ = boundary::rollback(conn, begun);
     if fault.is_retryable() || fault == Fault::ConnectionLost {
         let fault = Some(fault);
         return Err(Refused { error, fault });
@@ -249,7 +249,7 @@ fn unless_panic<C: Driver, R>(
 
 /// The panic is what there is to report; a connection that cannot be rolled back is marked as broken.
 fn roll_back_all<C: Driver>(conn: &mut C) {
-    let _ = boundary::rollback(conn, Bundle::Batch);
+    let _ = boundary::rollback(conn, Begun::SOMEHOW);
 }
 
 fn roll_back_savepoint<C: Driver>(conn: &mut C) {

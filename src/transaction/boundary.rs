@@ -2,7 +2,7 @@
 //!
 //! The guard is a savepoint right behind BEGIN. It is gone exactly when the transaction is: rolled back by the server,
 //! committed by a statement of the user's, or aborted. So releasing it right before COMMIT fails where COMMIT alone would
-//! report success.
+//! report success. Where no statement of the user's runs inside, every failure is seen, and no guard is needed.
 
 use super::run::Run;
 use crate::backend::{Bundle, Driver, depth, diagnose};
@@ -36,9 +36,24 @@ impl Refused {
     }
 }
 
+/// How a transaction was begun, and so is to be ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    bundle: Bundle,
+    guarded: bool,
+}
+
+impl Begun {
+    /// Where that is not known: what a server has not is left out then.
+    pub(super) const SOMEHOW: Begun = Begun {
+        bundle: Bundle::Batch,
+        guarded: true,
+    };
+}
+
 /// Begins as the policy asks, on SQLite with the intent to write, tried again until the policy's time is up. Answers how the
 /// transaction's end is to be sent.
-pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<Bundle, Refused> {
+pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<Begun, Refused> {
     let server = conn.server();
     let sql = (server.begin)(&run.begin()).map_err(|what| {
         let server = server.name;
@@ -74,7 +89,8 @@ pub(super) fn begin<C: Driver>(conn: &mut C, run: &Run<'_>) -> Result<Bundle, Re
         let changed = status.change_transaction_depth(TransactionDepthChange::IncreaseDepth);
         changed.map_err(|error| Refused::finally(error.into()))?;
     }
-    Ok(bundle)
+    let guarded = run.begin().guarded;
+    Ok(Begun { bundle, guarded })
 }
 
 /// What became of COMMIT.
@@ -86,7 +102,7 @@ pub(super) enum Commit {
 }
 
 /// Releases the guard and commits. Whatever fails is rolled back.
-pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>, bundle: Bundle) -> Commit {
+pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>, begun: Begun) -> Commit {
     match depth(conn) {
         Ok(1) => {}
         Ok(0) => return Commit::Over,
@@ -94,17 +110,20 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>, bundle: Bundle) -> 
             // A savepoint was begun inside and never ended.
             return refuse(
                 conn,
-                bundle,
+                begun,
                 Refused::finally(DieselError::AlreadyInTransaction.into()),
             );
         }
         Err(error) => return Commit::Refused(Refused::finally(error.into())),
     }
     let server = conn.server();
-    let mut sql = server.commit;
+    let mut sql = match begun.guarded {
+        true => server.commit,
+        false => server.commit_alone,
+    };
     let mut tries = 0;
     loop {
-        let error = match conn.end(sql, bundle) {
+        let error = match conn.end(sql, begun.bundle) {
             Ok(()) => {
                 set_depth_to_none(conn);
                 return Commit::Done;
@@ -119,7 +138,7 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>, bundle: Bundle) -> 
                 continue;
             }
             let timeout = run.lock_timeout("the database, which others read,");
-            return refuse(conn, bundle, Refused::finally(timeout));
+            return refuse(conn, begun, Refused::finally(timeout));
         }
         if verdict.unknown_at_commit {
             let unknown = OutcomeUnknown {
@@ -128,36 +147,40 @@ pub(super) fn commit<C: Driver>(conn: &mut C, run: &Run<'_>, bundle: Bundle) -> 
             };
             return refuse(
                 conn,
-                bundle,
+                begun,
                 Refused::finally(Error::OutcomeUnknown(unknown)),
             );
         }
         if matches!(&error, DieselError::DatabaseError(_, information) if information.message().contains(GUARD))
         {
             // The error of the guard is the news; a connection that cannot be rolled back is marked as broken.
-            let _ = rollback(conn, bundle);
+            let _ = rollback(conn, begun);
             return Commit::Over;
         }
-        return refuse(conn, bundle, Refused::by(error, verdict));
+        return refuse(conn, begun, Refused::by(error, verdict));
     }
 }
 
-fn refuse<C: Driver>(conn: &mut C, bundle: Bundle, refused: Refused) -> Commit {
+fn refuse<C: Driver>(conn: &mut C, begun: Begun, refused: Refused) -> Commit {
     // PostgreSQL has rolled back what it did not commit, and its connection knows it.
     if !matches!(depth(conn), Ok(0)) {
         // Why COMMIT failed is the news; a connection that cannot be rolled back is marked as broken.
-        let _ = rollback(conn, bundle);
+        let _ = rollback(conn, begun);
     }
     Commit::Refused(refused)
 }
 
 /// Rolls everything back and answers whether the transaction was still the one that was begun.
-pub(super) fn rollback<C: Driver>(conn: &mut C, bundle: Bundle) -> QueryResult<bool> {
+pub(super) fn rollback<C: Driver>(conn: &mut C, begun: Begun) -> QueryResult<bool> {
     if let TransactionManagerStatus::InError = status(conn) {
         return Err(DieselError::BrokenTransactionManager);
     }
+    if !begun.guarded {
+        roll_back_alone(conn)?;
+        return Ok(true);
+    }
     let sql = conn.server().roll_back;
-    let ours = conn.end(sql, bundle).is_ok();
+    let ours = conn.end(sql, begun.bundle).is_ok();
     if ours {
         set_depth_to_none(conn);
     } else {

@@ -58,11 +58,12 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// The same for work that takes this lock.
-    pub(crate) fn with_lock(policy: &'r impl Policy, lock: Option<Lock>) -> Self {
+    /// The same for work that sends no statement of the user's, and may take a lock.
+    pub(crate) fn of_one_row(retry: &'r Retry, lock: Option<Lock>) -> Self {
         Run {
+            begin: Begin::unguarded(),
             patience: lock.and_then(Lock::limit),
-            ..Run::new(policy)
+            ..Run::new(retry)
         }
     }
 

@@ -113,12 +113,12 @@ fn main_job_bad_files_are_named_with_the_line_and_no_database_is_made() {
 fn main_job_bad_options_are_named_and_no_database_is_made() {
     for (arguments, message) in [
         (
-            "--mode pessimistic",
-            "--mode pessimistic comes with a later version",
+            "--mode adaptive",
+            "--mode adaptive comes with a later version",
         ),
         (
             "--mode careful",
-            "--mode careful: there are unchecked, optimistic, guarded and all",
+            "--mode careful: there are unchecked, optimistic, pessimistic, guarded and all",
         ),
         ("--workers 0", "--workers 0: it must be from 1 to"),
         ("--stock -1", "--stock -1: it must be from 0"),

@@ -83,7 +83,7 @@ fn main_job_checked_mode_that_loses_exits_with_one(shop: &Shop) {
              SET NEW.stock = IF(NEW.stock = 5, 6, NEW.stock)"
         }
     });
-    for mode in ["guarded", "optimistic", "all"] {
+    for mode in ["guarded", "optimistic", "pessimistic", "all"] {
         let output = shop.run(&format!("{arguments} {mode}"));
         assert_eq!(code(&output), 1, "{mode}: {}", stderr(&output));
         assert!(

@@ -82,7 +82,7 @@ fn main_job_order_files_with_plenty_of_stock_end_as_computed_for_every_product(s
     }
     assert!(!refused.is_empty() && accepted.len() > refused.len());
     for workers in ["", "--processes"] {
-        for mode in ["optimistic", "guarded"] {
+        for mode in ["optimistic", "pessimistic", "guarded"] {
             let line = &shop.lines(
                 &format!("--demo --times {TIMES} --mode {mode} {workers}"),
                 0,
@@ -106,8 +106,10 @@ fn main_job_scarce_stock_never_goes_below_zero_and_every_unit_is_accounted_for(s
     for (mode, orders, workers) in [
         ("optimistic", "--demo", ""),
         ("guarded", &files, ""),
+        ("pessimistic", &files, ""),
         ("optimistic", &files, "--processes"),
         ("guarded", "--demo", "--processes"),
+        ("pessimistic", "--demo", "--processes"),
     ] {
         let line = &shop.lines(&format!("--mode {mode} {orders} {workers}"), 0)[0];
         let products = per_product(line);

@@ -7,12 +7,13 @@ on_every_server! {
     main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes
     row_r1_default_retries_suffice_on_the_hottest_row
     row_o2_unchecked_loses_updates_and_the_checked_modes_do_not
+    row_p4_pessimistic_loses_no_race_and_starves_nobody
     main_job_unchecked_that_loses_nothing_exits_with_three_and_says_so
 }
 
 fn main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes(shop: &Shop) {
     for workers in ["", "--processes"] {
-        for mode in ["optimistic", "guarded"] {
+        for mode in ["optimistic", "pessimistic", "guarded"] {
             let arguments = format!("--mode {mode} --workers 8 --stock 500 --orders 600 {workers}");
             let lines = shop.lines(&arguments, 0);
             let [line] = lines.as_slice() else {
@@ -24,9 +25,11 @@ fn main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes(shop:
                     "accepted",
                     "backend",
                     "conflicts",
+                    "least",
                     "left",
                     "lost",
                     "mode",
+                    "most",
                     "orders",
                     "refused",
                     "retries",
@@ -49,7 +52,7 @@ fn main_job_checked_modes_sell_every_unit_once_by_threads_and_by_processes(shop:
 
 fn row_r1_default_retries_suffice_on_the_hottest_row(shop: &Shop) {
     for workers in ["", "--processes"] {
-        for mode in ["optimistic", "guarded"] {
+        for mode in ["optimistic", "pessimistic", "guarded"] {
             let arguments = format!("--mode {mode} --stock 1000 --orders 1200 {workers}");
             let line = &shop.lines(&arguments, 0)[0];
             let counts = ["accepted", "refused", "left", "lost"].map(|name| number(line, name));
@@ -66,7 +69,7 @@ fn row_o2_unchecked_loses_updates_and_the_checked_modes_do_not(shop: &Shop) {
             .iter()
             .map(|line| line["mode"].as_str().unwrap())
             .collect();
-        assert_eq!(modes, ["unchecked", "optimistic", "guarded"]);
+        assert_eq!(modes, ["unchecked", "optimistic", "pessimistic", "guarded"]);
         for line in &lines {
             let [accepted, left, lost] =
                 ["accepted", "left", "lost"].map(|name| number(line, name));
@@ -75,6 +78,16 @@ fn row_o2_unchecked_loses_updates_and_the_checked_modes_do_not(shop: &Shop) {
             assert_eq!(accepted + number(line, "refused"), 360, "{line}");
         }
     }
+}
+
+/// By threads, which take their orders from one queue: what each of them gets is what the lock gives it.
+fn row_p4_pessimistic_loses_no_race_and_starves_nobody(shop: &Shop) {
+    let arguments = "--mode pessimistic --workers 8 --stock 4000 --orders 4000";
+    let line = &shop.lines(arguments, 0)[0];
+    let counts = ["accepted", "lost", "conflicts", "retries"].map(|name| number(line, name));
+    assert_eq!(counts, [4000, 0, 0, 0], "{line}");
+    let share = 4000 / 8;
+    assert!(2 * number(line, "least") >= share, "{line}");
 }
 
 fn main_job_unchecked_that_loses_nothing_exits_with_three_and_says_so(shop: &Shop) {
