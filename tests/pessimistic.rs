@@ -431,6 +431,8 @@ mod where_rows_are_locked {
                 assert!(matches!(&refused, Error::LockUnavailable(facts) if facts.table == "products"), "{refused:?}");
                 assert!(matches!(all().lock_rows(Lock::for_update().within(Duration::ZERO)).load::<i64>(tx), Err(Error::LockTimeout(_))));
                 assert_eq!(tx.fault(), None);
+                let backwards = all().order(products::id.desc()).lock_rows(Lock::for_update().no_wait());
+                assert!(matches!(backwards.load::<i64>(tx), Err(Error::LockUnavailable(_))));
                 assert_eq!(all().lock_rows(Lock::for_update().skip_locked()).load::<i64>(tx)?, [43]);
                 assert_eq!(all().lock_rows(Lock::for_share().skip_locked()).load::<i64>(tx)?, [43]);
                 tx.touch(Product::at(43, 2))?;

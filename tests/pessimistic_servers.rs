@@ -75,6 +75,23 @@ on_every_connection! {
         holder.batch_execute("ROLLBACK").unwrap();
     }
 
+    fn row_p2_what_a_refused_query_had_locked_is_given_back_at_once_or_at_the_end(bed) {
+        let (conn, other, holder) = (&mut bed.connect(), &mut bed.connect(), &mut bed.connect());
+        holder.batch_execute("BEGIN; SELECT 1 FROM products WHERE id = 43 FOR UPDATE").unwrap();
+        let lock = Lock::for_update().no_wait();
+        for lock_rows in [lock, Lock::for_update().within(Duration::from_millis(20))] {
+            conn.transact(&Retry::never(), |tx| -> diesel_occ::Result<()> {
+                let both = products::table.select(products::id).order(products::id).lock_rows(lock_rows);
+                assert!(both.load::<i64>(tx).is_err());
+                let first = other.transact(&Retry::never(), |tx| tx.fetch_locked::<Product>(42, lock));
+                assert_eq!(first.is_ok(), tx.server().name() == "PostgreSQL", "{first:?}");
+                Ok(())
+            }).unwrap();
+            other.transact(&Retry::never(), |tx| tx.fetch_locked::<Product>(42, lock)).unwrap();
+        }
+        holder.batch_execute("ROLLBACK").unwrap();
+    }
+
     fn row_p2_a_refusal_in_a_savepoint_is_the_savepoints_alone(bed) {
         let (conn, holder) = (&mut bed.connect(), &mut bed.connect());
         holder.batch_execute("BEGIN; SELECT 1 FROM products WHERE id = 42 FOR UPDATE").unwrap();

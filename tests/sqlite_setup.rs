@@ -138,3 +138,24 @@ fn row_r1_a_file_that_stays_busy_is_an_error_after_the_timeout() {
     })
     .unwrap();
 }
+
+#[test]
+fn row_r1_what_the_connection_was_set_to_last_holds_after_begin() {
+    let bed = support::sqlite_bare();
+    let conn = &mut bed.connect();
+    for milliseconds in [5_000, 1_234, 0, 77] {
+        conn.batch_execute(&format!("PRAGMA busy_timeout = {milliseconds}"))
+            .unwrap();
+        for _ in 0..2 {
+            conn.transact(&Retry::never(), |tx| {
+                tx.unchecked_touch(support::Product::key(42))
+            })
+            .unwrap();
+            conn.modify(42, Mode::pessimistic(), |_: &mut support::Product| ())
+                .unwrap();
+            let timeout = diesel::dsl::sql::<diesel::sql_types::Integer>("timeout");
+            let set = diesel::select(timeout.sql(" FROM pragma_busy_timeout"));
+            assert_eq!(set.get_result::<i32>(conn), Ok(milliseconds));
+        }
+    }
+}

@@ -140,7 +140,7 @@ fn main() {
         std::process::exit(2);
     });
     let runs = match scale {
-        Scale::Full => 3,
+        Scale::Full => 5,
         Scale::Quick | Scale::Smoke => 1,
     };
 

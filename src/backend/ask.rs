@@ -1,6 +1,8 @@
-//! A question to the server whose text never varies.
+//! A question to the server, or a command, whose text never varies.
 
 use diesel::backend::Backend;
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+use diesel::connection::Connection;
 use diesel::connection::LoadConnection;
 use diesel::deserialize::FromSqlRow;
 use diesel::expression::QueryMetadata;
@@ -32,6 +34,29 @@ where
         .into_iter()
         .next()
         .ok_or(DieselError::NotFound)
+}
+
+/// Sends one statement that answers no rows, and keeps it prepared.
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+pub(super) fn command<C: Connection>(conn: &mut C, sql: &str) -> QueryResult<()> {
+    conn.execute_returning_count(&Command(sql)).map(drop)
+}
+
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+struct Command<'s>(&'s str);
+
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+impl QueryId for Command<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+impl<DB: Backend> QueryFragment<DB> for Command<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql(self.0);
+        Ok(())
+    }
 }
 
 /// Kept prepared by the connection, as its text is its key.

@@ -1,6 +1,6 @@
 //! MySQL and MariaDB.
 
-use super::ask::{ask, ask_one};
+use super::ask::{ask, ask_one, command};
 use super::flavor::Flavor;
 use super::lock::{Kept, Strength, Wait};
 use super::{
@@ -10,7 +10,6 @@ use crate::fault::{self, look_up};
 use diesel::RunQueryDsl;
 use diesel::connection::{CacheSize, Connection, SimpleConnection};
 use diesel::mysql::{Mysql, MysqlConnection, MysqlQueryBuilder};
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
 use diesel::sql_types::{BigInt, Nullable, Text};
 use std::borrow::Cow;
@@ -168,7 +167,11 @@ impl Driver for MysqlConnection {
     fn end(&mut self, sql: &str, bundle: Bundle) -> QueryResult<()> {
         match bundle {
             Bundle::Batch => self.batch_execute(sql),
-            Bundle::Compound => self.execute_returning_count(&Compound(sql)).map(drop),
+            // https://mariadb.com/kb/en/begin-end/
+            Bundle::Compound if sql.contains(';') => {
+                command(self, &format!("BEGIN NOT ATOMIC {sql}; END"))
+            }
+            Bundle::Compound => command(self, sql),
         }
     }
 
@@ -255,28 +258,6 @@ fn counts_found_rows(conn: &mut MysqlConnection) -> Option<bool> {
     conn.batch_execute("DROP TEMPORARY TABLE occ_checkup")
         .ok()?;
     Some(same.ok()? == 1)
-}
-
-/// Several statements as one, or one as it is. <https://mariadb.com/kb/en/begin-end/>
-struct Compound<'s>(&'s str);
-
-impl QueryId for Compound<'_> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl QueryFragment<Mysql> for Compound<'_> {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Mysql>) -> QueryResult<()> {
-        let several = self.0.contains(';');
-        if several {
-            out.push_sql("BEGIN NOT ATOMIC ");
-        }
-        out.push_sql(self.0);
-        if several {
-            out.push_sql("; END");
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod setup;
 
 pub use setup::{Journal, Setup, Synchronous};
 
-use super::ask::ask_one;
+use super::ask::{ask_one, command};
 use super::lock::{Strength, Wait};
 use super::{
     Begin, Bundle, Checkup, Dialect, Driver, IsolationLevel, LockClause, Returning, Server, Warning,
@@ -119,13 +119,21 @@ impl Driver for SqliteConnection {
     ) -> QueryResult<Bundle> {
         let handler = BusyHandlerOff::on(self)?;
         let result = loop {
-            match handler.conn.batch_execute(sql) {
+            match handler.conn.end(sql, Bundle::Batch) {
                 Err(error) if again(&error) => {}
                 result => break result,
             }
         };
         handler.back_on()?;
         result.map(|()| Bundle::Batch)
+    }
+
+    /// One statement is kept prepared, several are parsed each time.
+    fn end(&mut self, sql: &str, _: Bundle) -> QueryResult<()> {
+        match sql.contains(';') {
+            true => self.batch_execute(sql),
+            false => command(self, sql),
+        }
     }
 }
 

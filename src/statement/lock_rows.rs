@@ -106,7 +106,8 @@ impl<Q, F> LockedQuery<Q, F> {
     /// - [`Error::Unsupported`], before any SQL: the server has no such lock. On SQLite also inside a transaction of Diesel's own,
     ///   which has not begun with the lock.
     /// - [`Error::LockUnavailable`] with `no_wait`, and [`Error::LockTimeout`] with `within`: somebody else holds one of the
-    ///   rows, and none of them is locked. Neither is run again by a [`Retry`](crate::Retry).
+    ///   rows. Neither is run again by a [`Retry`](crate::Retry). The rows that come before it stay locked on MySQL and MariaDB,
+    ///   where only the end of the transaction gives a lock back; PostgreSQL has given them back.
     /// - [`Error::Database`]: the server refused the statement, or its own lock timeout or a deadlock ended it.
     pub fn load<'query, U>(self, conn: &mut impl Loads<'query, Q, U, F>) -> Result<Vec<U>> {
         let query = Again(Rc::new(self.query));

@@ -45,7 +45,7 @@ fn main() {
         std::process::exit(2);
     }
     let (runs, time) = match scale {
-        Scale::Full => (3, 2_000),
+        Scale::Full => (5, 1_000),
         Scale::Quick => (1, 300),
         Scale::Smoke => (1, 30),
     };
