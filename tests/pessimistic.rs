@@ -205,6 +205,25 @@ on_every_connection! {
         assert!(locks, "{sent:?}");
     }
 
+    fn row_p4_a_pessimistic_modify_whose_closure_panics_or_whose_write_fails_leaves_nothing_open(bed) {
+        let (conn, other) = (&mut bed.connect(), &mut bed.connect());
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            conn.modify(42, Mode::pessimistic(), |product: &mut Product| assert!(product.stock < 0, "on purpose"))
+        }));
+        assert!(panicked.is_err());
+        // The check of the table, and on SQLite a trigger that rolls everything back.
+        if is_sqlite(other) {
+            other.batch_execute("CREATE TRIGGER no BEFORE UPDATE ON products WHEN new.stock = 1 BEGIN SELECT RAISE(ROLLBACK, 'no'); END").unwrap();
+        }
+        for stock in [-1, 1] {
+            let result = conn.modify(42, Mode::pessimistic(), |product: &mut Product| product.stock = stock);
+            assert_eq!(matches!(result, Err(Error::Database(_))), stock == -1 || is_sqlite(conn), "{result:?}");
+            assert_eq!((depth(conn), broken(conn)), (0, false));
+        }
+        other.modify(42, Mode::pessimistic_with(Lock::for_update().no_wait()), |_: &mut Product| ()).unwrap();
+        conn.modify(42, Mode::pessimistic(), |_: &mut Product| ()).unwrap();
+    }
+
     fn row_p4_inside_a_transaction_a_pessimistic_modify_is_part_of_it(bed) {
         let conn = &mut bed.connect();
         let undone = conn.transact(&Retry::never(), |tx| -> Result<(), App> {

@@ -60,6 +60,27 @@ on_every_connection! {
         assert_eq!((depth(conn), broken(conn)), (0, false));
     }
 
+    // Two who share the row, and then both write it.
+    fn row_p4_two_who_share_a_row_and_both_modify_it_lose_nothing(bed) {
+        let barrier = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let mut conn = bed.connect();
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    let mut runs = 0;
+                    conn.modify(42, Mode::pessimistic_with(Lock::for_share()), |product: &mut Product| {
+                        runs += 1;
+                        if runs == 1 { barrier.wait(); }
+                        product.stock -= 1;
+                    }).unwrap();
+                });
+            }
+        });
+        let product: Product = bed.connect().fetch(42).unwrap();
+        assert_eq!((product.stock, product.version), (48, 9));
+    }
+
     fn row_p2_where_isolation_keeps_a_snapshot_a_lock_still_answers_at_once(bed) {
         let (conn, holder) = (&mut bed.connect(), &mut bed.connect());
         let snapshot = TxOptions::default().isolation(IsolationLevel::RepeatableRead).retry(Retry::never());

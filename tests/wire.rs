@@ -147,6 +147,21 @@ on_every_server! {
         }
     }
 
+    fn row_r6_a_pessimistic_modify_that_is_cut_at_commit_is_an_unknown_outcome(bed) {
+        for (name, cut, stored) in CUTS_AT_COMMIT {
+            let proxy = Proxy::to(bed.url());
+            let (mut conn, _) = bed.by(proxy.url());
+            let before = bed.connect().fetch::<Product>(42).unwrap().version;
+            let armed = cut(&proxy);
+            let mut runs = 0;
+            let result = conn.modify(42, Mode::pessimistic(), |_: &mut Product| runs += 1);
+            assert!(armed.fired(), "{name}");
+            assert!(matches!(&result, Err(Error::OutcomeUnknown(facts)) if facts.fault == Fault::ConnectionLost), "{name}: {result:?}");
+            assert_eq!((runs, broken(&mut conn)), (1, true), "{name}");
+            assert_eq!(bed.connect().fetch::<Product>(42).unwrap().version, before + i64::from(stored), "{name}");
+        }
+    }
+
     fn row_r6_a_write_in_autocommit_that_is_cut_is_an_unknown_outcome_too(bed) {
         for (stored, returning) in [(false, false), (true, false), (true, true)] {
             let proxy = Proxy::to(bed.url());
