@@ -12,6 +12,7 @@ use diesel::prelude::*;
 use diesel_occ::prelude::*;
 use diesel_occ::{Error, Fault, IsolationLevel, TxOptions};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::*;
 
@@ -57,6 +58,22 @@ on_every_connection! {
         }).unwrap();
         let both = runs + theirs.join().unwrap();
         assert!(both > 2, "somebody was ended");
+        assert_eq!((depth(conn), broken(conn)), (0, false));
+    }
+
+    fn row_p4_after_the_servers_own_lock_timeout_a_pessimistic_modify_runs_again(bed) {
+        let (conn, holder) = (&mut bed.connect(), Arc::new(Mutex::new(bed.connect())));
+        let short = match conn.server().name() {
+            "PostgreSQL" => "SET lock_timeout = '30ms'",
+            _ => "SET innodb_lock_wait_timeout = 0",
+        };
+        conn.batch_execute(short).unwrap();
+        holder.lock().unwrap().batch_execute("BEGIN; UPDATE products SET stock = 20, version = 8 WHERE id = 42").unwrap();
+        let leaves = holder.clone();
+        let timer = FakeTimer::new(0.0).on_sleep(move || leaves.lock().unwrap().batch_execute("COMMIT").unwrap());
+        let mode = Mode::pessimistic().retry(Retry::default().timer(timer.clone()));
+        let product = conn.modify(42, mode, |product: &mut Product| product.stock -= 1).unwrap();
+        assert_eq!((product.stock, product.version, timer.slept().len()), (19, 9, 1));
         assert_eq!((depth(conn), broken(conn)), (0, false));
     }
 
@@ -557,6 +574,7 @@ mod on_mysql {
         ] {
             conn.batch_execute(&format!("SET {session}")).unwrap();
             let asked = Instant::now();
+            let log = Log::on(conn);
             let late = conn.transact(&Retry::never(), |tx| {
                 tx.fetch_locked::<Product>(42, Lock::for_update().within(LONGER))
             });
@@ -564,6 +582,10 @@ mod on_mysql {
                 matches!(late, Err(Error::LockTimeout(_))),
                 "{session}: {late:?}"
             );
+            // It waits in the server's queue, and not by asking again.
+            let sent = log.statements();
+            let limited = sent.iter().filter(|sql| sql.contains("max_statement_time"));
+            assert_eq!(limited.count(), 1, "{session}: {sent:?}");
             assert!(
                 (LONGER..LONGER + GENEROUS).contains(&asked.elapsed()),
                 "{session}: {:?}",

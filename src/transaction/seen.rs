@@ -22,8 +22,8 @@ impl Seen {
                 fault: conflict.is_retryable().then_some(Fault::Conflict),
                 conflict: Some(conflict.clone()),
             },
-            // The caller has said how long.
-            Error::LockTimeout(_) | Error::LockUnavailable(_) => Seen::default(),
+            // The policy's own time is up.
+            Error::LockTimeout(_) => Seen::default(),
             other => Seen {
                 fault: Some(Fault::of(other)),
                 conflict: None,
@@ -146,9 +146,6 @@ impl TxState {
             self.first = before.first;
             self.unasked = None;
             self.load_failed = false;
-        }
-        if let Some(Suspect::Error { fault, by_setting }) = &mut self.suspect {
-            (*fault, *by_setting) = (Fault::LockTimeout, true);
         }
     }
 
