@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// On PostgreSQL every failed statement aborts the transaction until it goes back to a savepoint: what is sent meanwhile is
 /// answered with [`Error::Poisoned`], whose source is the first failure. On MySQL and MariaDB a statement that did not get its
 /// lock in time is missing from what a COMMIT would store, so `transact` refuses to send one, unless the closure goes back to
-/// a savepoint or says [`handled`](Tx::handled).
+/// a savepoint or says [`handled`](Tx::handled). A [`Lock`](crate::Lock) that is refused as it asked to be spoils nothing.
 ///
 /// # Drop
 ///
