@@ -261,14 +261,15 @@ mod on_postgres {
         let behind = std::thread::spawn(move || {
             let asked = Instant::now();
             let late = second.transact(&Retry::never(), |tx| {
-                tx.fetch_locked::<Product>(42, Lock::for_update().within(2 * A_MOMENT))
+                tx.fetch_locked::<Product>(42, Lock::for_update().within(3 * A_MOMENT))
             });
             (asked.elapsed(), late)
         });
         while waiting() < 2 {
             std::thread::sleep(Duration::from_millis(5));
         }
-        std::thread::sleep(A_MOMENT);
+        // So late that a limit that began anew would be far beyond what is allowed.
+        std::thread::sleep(5 * A_MOMENT / 2);
         // Now the first one has the row, and the second one begins to wait for it.
         holder.batch_execute("ROLLBACK").unwrap();
         let (waited, late) = behind.join().unwrap();
@@ -276,7 +277,7 @@ mod on_postgres {
         in_front.join().unwrap();
         assert!(matches!(late, Err(Error::LockTimeout(_))), "{late:?}");
         assert!(
-            (2 * A_MOMENT..2 * A_MOMENT + GENEROUS).contains(&waited),
+            (3 * A_MOMENT..3 * A_MOMENT + GENEROUS).contains(&waited),
             "{waited:?}"
         );
     }
@@ -331,6 +332,28 @@ mod on_postgres {
             ),
             ("7s".into(), "55s".into())
         );
+        holder.batch_execute("ROLLBACK").unwrap();
+    }
+
+    #[test]
+    fn row_p2_within_waits_in_the_servers_queue_whatever_the_session_is_set_to() {
+        let bed = postgres_bare();
+        let (conn, holder) = (&mut bed.connect(), &mut bed.connect());
+        holder
+            .batch_execute("BEGIN; SELECT 1 FROM products WHERE id = 42 FOR UPDATE")
+            .unwrap();
+        conn.batch_execute("SET lock_timeout = '20ms'; SET statement_timeout = '50ms'")
+            .unwrap();
+        let log = Log::on(conn);
+        let late = conn.transact(&Retry::never(), |tx| {
+            tx.fetch_locked::<Product>(42, Lock::for_update().within(A_MOMENT))
+        });
+        assert!(matches!(late, Err(Error::LockTimeout(_))), "{late:?}");
+        let sent = log.statements();
+        let waits = sent
+            .iter()
+            .filter(|sql| sql.starts_with("SAVEPOINT occ_lock"));
+        assert_eq!(waits.count(), 1, "{sent:?}");
         holder.batch_execute("ROLLBACK").unwrap();
     }
 

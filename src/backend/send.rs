@@ -62,13 +62,13 @@ pub(crate) fn read<C: Driver, T>(
     read: impl FnOnce(&mut C) -> QueryResult<T>,
 ) -> Result<T> {
     Ok(read(conn).inspect_err(|error| {
-        conn.load_failed();
         // In a transaction somebody else looks, and outside of one a read that failed is no more than that.
         if let Some(verdict) = look_up(conn.server().faults, error) {
             mark_if_lost(conn, verdict);
         } else if matches!(depth(conn), Ok(0)) {
             diagnose(conn, error);
         }
+        conn.load_failed();
     })?)
 }
 
